@@ -1,0 +1,120 @@
+"""The errors of wirelock, split by whose fault it is.
+
+SchemaError is the author's (a layout, record or protocol that cannot be accepted), DecodeError the
+peer's (bytes), EncodeError the caller's (a value that cannot be sent), CaptureError the file's.
+Every error carries its data as attributes, reads as one line, and survives pickling.
+Imports nothing of wirelock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+__all__ = ["CaptureError", "DecodeError", "EncodeError", "Fault", "SchemaError", "WirelockError"]
+
+
+class WirelockError(Exception):
+    """Base of everything wirelock raises on purpose."""
+
+
+class SchemaError(WirelockError):
+    """A layout, record or protocol that cannot be accepted, with the place and the remedy.
+
+    Attributes: `path` (where in the layout, may be empty), `problem`, `remedy` (may be empty).
+    """
+
+    def __init__(self, path: str, problem: str, remedy: str = "") -> None:
+        super().__init__(path, problem, remedy)
+        self.path = path
+        self.problem = problem
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        place = f"{self.path}: " if self.path else ""
+        remedy = f"; {self.remedy}" if self.remedy else ""
+        return f"{place}{self.problem}{remedy}"
+
+
+class CaptureError(WirelockError):
+    """A file that is not a capture, or one whose container cannot be read at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing wrong with one record: what, where, what was found, what is allowed.
+
+    `code` is a stable word of docs/errors.md. `path` names the field with its indices. `byte` counts
+    from the record's first byte (None where the fault is in a value and has no place). `pieces` are
+    (byte, mask) pairs in the record, from the field's most significant bit, for a field that does not
+    fill its bytes; empty otherwise.
+    """
+
+    code: str
+    path: str
+    found: str
+    allowed: str
+    byte: int | None = None
+    pieces: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def place(self) -> str:
+        """The position in words: `byte 41 bits 1..0`; empty where there is none."""
+        if self.pieces:
+            return " + ".join(piece_text(byte, mask) for byte, mask in self.pieces)
+        return "" if self.byte is None else f"byte {self.byte}"
+
+    def within(self, prefix: str, start: int) -> Fault:
+        """Return the same fault seen from an enclosing record that holds this one at byte `start`."""
+        path = f"{prefix}.{self.path}" if prefix and self.path else prefix or self.path
+        byte = None if self.byte is None else self.byte + start
+        return replace(
+            self, path=path, byte=byte, pieces=tuple((at + start, mask) for at, mask in self.pieces)
+        )
+
+
+def piece_text(byte: int, mask: int) -> str:
+    """Return the words for one piece of a field: `byte 3`, `byte 3 bit 7`, `byte 3 bits 5..2`."""
+    if mask == 0xFF:
+        return f"byte {byte}"
+    high = mask.bit_length() - 1
+    low = (mask & -mask).bit_length() - 1
+    return f"byte {byte} bit {high}" if high == low else f"byte {byte} bits {high}..{low}"
+
+
+class _FaultError(WirelockError):
+    """What DecodeError and EncodeError share: a fault in a record of a named layout."""
+
+    def __init__(self, record: str, fault: Fault, packet: int | None = None) -> None:
+        super().__init__(record, fault, packet)
+        self.record = record
+        self.fault = fault
+        self.packet = packet
+
+    code = property(lambda self: self.fault.code, doc="The stable word for what is wrong.")
+    path = property(lambda self: self.fault.path, doc="The field, with indices.")
+    byte = property(lambda self: self.fault.byte, doc="Byte offset in the record, or None.")
+    pieces = property(lambda self: self.fault.pieces, doc="(byte, mask) pairs of a field below a byte.")
+    found = property(lambda self: self.fault.found, doc="What was there, in words.")
+    allowed = property(lambda self: self.fault.allowed, doc="What could have been there, in words.")
+
+    def __str__(self) -> str:
+        fault = self.fault
+        places = [fault.place] if fault.place else []
+        if self.packet is not None:
+            places.append(f"packet {self.packet}")
+        where = f"{self.record}: {fault.path}: " if fault.path else f"{self.record}: "
+        tail = f" ({'; '.join(places)})" if places else ""
+        allowed = f" {fault.allowed}" if fault.allowed else ""
+        return f"{where}{fault.found}{allowed}{tail}"
+
+
+class DecodeError(_FaultError):
+    """Bytes that are not a record: the peer's fault.
+
+    Attributes: `record` (such as `snapshot v2`), `fault` and its parts `code`, `path`, `byte`,
+    `pieces`, `found`, `allowed`, and `packet` where the bytes came from a capture.
+    """
+
+
+class EncodeError(_FaultError):
+    """A value that cannot be sent as this record: the caller's fault. Attributes as DecodeError."""
