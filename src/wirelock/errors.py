@@ -9,8 +9,30 @@ Imports nothing of wirelock.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
-__all__ = ["CaptureError", "DecodeError", "EncodeError", "Fault", "SchemaError", "WirelockError"]
+__all__ = ["CODES", "CaptureError", "DecodeError", "EncodeError", "Fault", "SchemaError", "WirelockError"]
+
+CODES: Final[dict[str, tuple[str, str]]] = {
+    "truncated": ("{allowed} wanted, {found} left", "a field does not fit in the bytes left"),
+    "trailing-bytes": ("{found} bytes after the end", "bytes after the end of the record"),
+    "constant": ("{found} is not {allowed}", "a constant differs"),
+    "not-canonical": (
+        "{found} would be written as {allowed}",
+        "the value is readable but would be written otherwise: padding, a Flag byte of 2..255, unknown"
+        " flag bits, a signalling NaN",
+    ),
+    "bad-count": ("{found} is not {allowed}", "a derived count, size or length disagrees with what it counts"),
+    "unknown-case": ("{found} is none of {allowed}", "a Switch key without a case and without a default"),
+    "unknown-member": ("{found} is none of {allowed}", "a value outside an enumeration"),
+    "out-of-range": ("{found} is not in {allowed}", "a value outside its width or a constraint of the record"),
+    "wrong-type": ("{found} is not {allowed}", "a value of another type (building only)"),
+    "unknown-version": ("version {found} is none of {allowed}", "the tag's version is not known"),
+    "foreign": ("{found} is not {allowed}", "the tag's magic is not ours: another protocol, no fault"),
+    "validator": ("{found}", "a Python validator of the record refuses the values or changes them"),
+    "rule:NAME": ("the rule {code} does not hold{allowed}", "a named rule does not hold"),
+}
+"""Each fault code with its message and its meaning. `found` and `allowed` are bytes for `truncated`."""
 
 
 class WirelockError(Exception):
@@ -55,6 +77,13 @@ class Fault:
     allowed: str
     byte: int | None = None
     pieces: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def message(self) -> str:
+        """What is wrong, in words, without the place."""
+        kind, _, name = self.code.partition(":")
+        template = CODES["rule:NAME" if name else kind][0]
+        return template.format(code=name, found=self.found, allowed=self.allowed)
 
     @property
     def place(self) -> str:
@@ -104,8 +133,7 @@ class _FaultError(WirelockError):
             places.append(f"packet {self.packet}")
         where = f"{self.record}: {fault.path}: " if fault.path else f"{self.record}: "
         tail = f" ({'; '.join(places)})" if places else ""
-        allowed = f" {fault.allowed}" if fault.allowed else ""
-        return f"{where}{fault.found}{allowed}{tail}"
+        return f"{where}{fault.message}{tail}"
 
 
 class DecodeError(_FaultError):

@@ -1,0 +1,64 @@
+"""Frames of plain values -> records, by full validation. The way of the reference and of validators.
+
+A validator's complaint becomes a fault with the place of the field that it names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from wirelock.codec.template import Names, template_of
+from wirelock.codec.trail import Found, Frame, Trail
+from wirelock.layout.nodes import Array, Enum, Flags, If, Layout, Switch, Type, layouts_in, pieces_at, plain
+
+
+def has_validators(layout: Layout) -> bool:
+    """Whether the record or one inside of it has Python validators."""
+    return bool(layout.validators) or any(
+        has_validators(inner) for field in layout.fields for inner in layouts_in(field.type)
+    )
+
+
+def adopt(frame: Frame, names: Names, trail: Trail) -> Any:
+    """Return the record of a frame, records inside it first. Raises Found where a validator refuses."""
+    values = {
+        field.label: _adopted(field.type, frame.values[field.label], frame, names, trail)
+        for field in frame.layout.fields
+        if field.in_record
+    }
+    try:
+        return template_of(names, frame.layout.name).validate(values)
+    except Found as found:
+        raise Found(_placed(found, frame, trail)) from None
+
+
+def _placed(found: Found, frame: Frame, trail: Trail) -> Any:
+    fault = found.fault
+    path = ".".join(part for part in (frame.path, fault.path) if part)
+    for mark in trail.marks:
+        if mark.path == path:
+            return replace(fault, path=path, byte=mark.bit // 8, pieces=pieces_at(mark.bit, mark.kind))
+    return replace(fault, path=path, byte=frame.bit // 8)
+
+
+def _adopted(kind: Type, value: Any, frame: Frame, names: Names, trail: Trail) -> Any:
+    inner = plain(kind)
+    if value is None:
+        return None
+    match inner:
+        case Layout():
+            return adopt(value, names, trail)
+        case Enum(name=name) | Flags(name=name):
+            member_type = names[name]
+            assert isinstance(member_type, type)
+            return member_type(value)
+        case Array(element=element):
+            return tuple(_adopted(element, item, frame, names, trail) for item in value)
+        case If(type=then):
+            return _adopted(then, value, frame, names, trail)
+        case Switch(key=key, cases=cases, default=default):
+            chosen = dict(cases).get(int(frame.compute(key)), default)
+            assert chosen is not None
+            return _adopted(chosen, value, frame, names, trail)
+    return value
