@@ -179,14 +179,14 @@ def _integers(*packet: SupportsIndex) -> list[int]:
 
 
 def _length_fault(squared_length: float) -> Fault:
-    limits = f"is not in {LEAST_SQUARED_LENGTH:.9g}..3.4028235e+38"
+    limits = f"{LEAST_SQUARED_LENGTH:.9g}..3.4028235e+38"
     return Fault("out-of-range", "", f"squared length {squared_length:.9g}", limits)
 
 
 def _packet_fault(index: int, a: int, b: int, c: int) -> Fault:
     if index not in range(4):
-        return Fault("out-of-range", "largest_index", f"{index}", "is not in 0..3")
-    return Fault("rule:reachable", "", f"({a}, {b}, {c})", "is not reachable from a unit quaternion")
+        return Fault("out-of-range", "largest_index", f"{index}", "0..3")
+    return Fault("rule:reachable", "", f"({a}, {b}, {c})", f": no rotation encodes to ({a}, {b}, {c})")
 
 
 # Arrays. Every numpy operation below is one binary32 operation on each element, in the scalar order.
@@ -328,7 +328,7 @@ def _unit(q: Iterable[float]) -> list[float]:
     length = math.hypot(x, y, z, w)
     if not 0 < length < math.inf:
         raise ValueError(f"no rotation has the quaternion {(x, y, z, w)}")
-    return [x / length, y / length, z / length, w / length]
+    return [float(component) / length for component in (x, y, z, w)]  # a numpy float32 stays narrow
 
 
 def angle_bound(bits: int = BITS) -> float:

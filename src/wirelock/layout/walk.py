@@ -365,14 +365,14 @@ def _element(source: Any, at: _Place, *, wire_count: bool) -> Type:
 def _read_if(source: Any, at: _Place) -> Type:
     if unwrap(source.elsesubcon) is not construct.Pass:
         raise at.refuse("IfThenElse is not a kind that wirelock reads here", "use Switch, or two Ifs")
+    _no_choice_in_bits("If", at)
     condition = read_expression(source.condfunc, at.scope, at.path, condition=True)
     found = _read(source.thensubcon, at)
-    if at.bits and size_of(found).highest:
-        raise at.refuse("an If inside a bit region", "a bit region must have a fixed size")
     return If(condition, found)
 
 
 def _read_switch(source: Any, at: _Place) -> Type:
+    _no_choice_in_bits("Switch", at)
     key = read_expression(source.keyfunc, at.scope, at.path, condition=True)
     holder = at.scope.resolve(key, at.path) if isinstance(key, Path) else None
     cases: dict[int, Type] = {}
@@ -388,10 +388,12 @@ def _read_switch(source: Any, at: _Place) -> Type:
         raise at.refuse("a Switch without cases", "name its cases")
     # construct's own default is Pass, which would read an unknown key as nothing at all.
     default = None if source.default is construct.Pass else _read(source.default, at.within("<default>"))
-    found = Switch(key, tuple(sorted(cases.items(), key=lambda case: case[0])), default)
-    if at.bits and not size_of(found).fixed:
-        raise at.refuse("a Switch of several sizes inside a bit region", "give its cases one size")
-    return found
+    return Switch(key, tuple(sorted(cases.items(), key=lambda case: case[0])), default)
+
+
+def _no_choice_in_bits(what: str, at: _Place) -> None:
+    if at.bits:
+        raise at.refuse(f"{what} inside a bit region", "read the bits as integers and choose behind the region")
 
 
 _READERS: Final[dict[type, Callable[[Any, _Place], Type]]] = {

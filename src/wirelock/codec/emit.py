@@ -1,0 +1,321 @@
+"""What both directions of generated code share: lines, names, expressions, and fused runs of fields.
+
+A run is a stretch of fixed-size values. Whole-byte values map to one `struct` format; values below a
+byte are packed into groups of whole bytes, read and written as one big-endian integer.
+"""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+from wirelock.codec.floats import FORMATS
+from wirelock.layout.nodes import (
+    Array,
+    Bytes,
+    Constant,
+    Enum,
+    Expression,
+    Flag,
+    Flags,
+    Float,
+    Integer,
+    Length,
+    Limit,
+    Operation,
+    Padding,
+    Path,
+    Type,
+    plain,
+    size_of,
+)
+from wirelock.layout.operators import parts_of, python_source
+
+UNROLLED: Final = 16
+"""Arrays of up to so many scalars are read within the run around them; longer ones on their own."""
+
+_INTEGERS: Final = {8: "b", 16: "h", 32: "i", 64: "q"}
+
+
+class Writer:
+    """Collects the lines of one function and gives out names that nothing else in it has."""
+
+    def __init__(self, taken: set[str]) -> None:
+        self.lines: list[str] = []
+        self.depth = 1
+        self._taken = {*dir(builtins), *keyword.kwlist, *taken}
+
+    def line(self, text: str) -> None:
+        """Add a line at the current depth."""
+        self.lines.append("    " * self.depth + text)
+
+    def unless(self, condition: str) -> None:
+        """Add the lines that give up unless a condition holds."""
+        self.give_up_if(f"not ({condition})")
+
+    def give_up_if(self, condition: str) -> None:
+        """Add the lines that give up where a condition holds: the slow path then says why."""
+        self.line(f"if {condition}:")
+        self.line("    return None")
+
+    @contextmanager
+    def indented(self) -> Iterator[None]:
+        """Write what follows one level deeper."""
+        self.depth += 1
+        yield
+        self.depth -= 1
+
+    def name(self, hint: str) -> str:
+        """Return a new name like the hint."""
+        base = "".join(letter if letter.isalnum() else "_" for letter in hint).strip("_") or "value"
+        base = base if base.isidentifier() else f"_{base}"
+        found, number = base, 2
+        while found in self._taken:
+            found, number = f"{base}_{number}", number + 1
+        self._taken.add(found)
+        return found
+
+
+class Constants:
+    """The module-level names of the generated source: compiled formats."""
+
+    def __init__(self) -> None:
+        self.structs: dict[str, str] = {}
+
+    def struct(self, fmt: str) -> str:
+        """Return the name of a compiled format."""
+        return self.structs.setdefault(fmt, f"STRUCT_{len(self.structs) + 1}")
+
+
+@dataclass(slots=True)
+class Value:
+    """How source text reaches a value: `text` as a number, `record` as the record holds it."""
+
+    text: str
+    record: str
+    length: str = ""
+    fields: dict[str, Value] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Sight:
+    """What expressions of one layout can see."""
+
+    parent: Sight | None
+    values: dict[str, Value] = field(default_factory=dict)
+
+    def text_of(self, wanted: Path | Length) -> str:
+        """Return the source text of a field's value or length."""
+        path = wanted.path if isinstance(wanted, Length) else wanted
+        sight: Sight | None = self
+        for _ in range(path.up):
+            sight = sight.parent if sight else None
+        assert sight is not None, f"{path} leads out of the layout"
+        value = sight.values[path.names[0]]
+        for name in path.names[1:]:
+            value = value.fields[name]
+        return value.length if isinstance(wanted, Length) else value.text
+
+    def source(self, expression: Expression, shared: dict[Expression, str] | None = None) -> str:
+        """Return the source text of an expression; `shared` parts go by their names."""
+
+        def name_of(part: Expression) -> str | None:
+            if shared and part in shared:
+                return shared[part]
+            return self.text_of(part) if isinstance(part, Path | Length) else None
+
+        return python_source(expression, name_of)
+
+    def operand(self, expression: Expression) -> str:
+        """Return the source text of an expression, fit to stand beside a comparison."""
+        text = self.source(expression)
+        return f"({text})" if isinstance(expression, Operation) else text
+
+
+def emit_rule(writer: Writer, sight: Sight, expression: Expression) -> None:
+    """Write the lines that give up unless a rule holds; parts that occur twice are computed once."""
+    shared: dict[Expression, str] = {}
+    times = Counter(part for part in parts_of(expression) if isinstance(part, Operation))
+    for part in sorted((part for part, count in times.items() if count > 1), key=lambda p: len(list(parts_of(p)))):
+        text = sight.source(part, shared)
+        shared[part] = writer.name("part")
+        writer.line(f"{shared[part]} = {text}")
+    writer.unless(sight.source(expression, shared))
+
+
+def limits_source(text: str, limits: tuple[Limit, ...]) -> str:
+    """Return the condition under which a value keeps its limits."""
+    found = {limit.kind: limit.value for limit in limits}
+    parts = []
+    for low, high, what in (("ge", "le", text), ("min_length", "max_length", f"len({text})")):
+        if low in found and high in found:
+            parts.append(f"{found.pop(low)!r} <= {what} <= {found.pop(high)!r}")  # type: ignore[call-overload]
+    words = {
+        "ge": "{0} >= {1!r}", "gt": "{0} > {1!r}", "le": "{0} <= {1!r}", "lt": "{0} < {1!r}",
+        "multiple_of": "{0} % {1!r} == 0", "one_of": "{0} in {1!r}",
+        "min_length": "len({0}) >= {1!r}", "max_length": "len({0}) <= {1!r}",
+    }  # fmt: skip
+    parts += [words[kind].format(text, value) for kind, value in found.items()]
+    return " and ".join(parts)
+
+
+# -- runs ----------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Slot:
+    """One fixed-size value `bit` bits behind the start of its run; `trusted` if it is our own."""
+
+    bit: int
+    kind: Type
+    value: Value
+    limits: tuple[Limit, ...]
+    hint: str
+    trusted: bool = False
+
+    @property
+    def bits(self) -> int:
+        """Its width."""
+        return size_of(self.kind).lowest
+
+
+@dataclass(slots=True)
+class Group:
+    """Values that share bytes, read as one big-endian integer; or one value of whole bytes."""
+
+    slots: list[Slot]
+    name: str = ""
+
+    @property
+    def byte(self) -> int:
+        """The first byte, from the run's start."""
+        return self.slots[0].bit // 8
+
+    @property
+    def octets(self) -> int:
+        """How many bytes it takes."""
+        return (self.slots[-1].bit + self.slots[-1].bits) // 8 - self.byte
+
+    @property
+    def split(self) -> bool:
+        """Whether its values have to be cut out of an integer."""
+        return any(slot.bit % 8 or slot.bits % 8 for slot in self.slots)
+
+    def shift(self, slot: Slot) -> int:
+        """How many bits of the group lie behind a value."""
+        return 8 * (self.byte + self.octets) - slot.bit - slot.bits
+
+    @property
+    def code(self) -> tuple[str, str]:
+        """The `struct` letter and the byte order that it needs ("" where any will do)."""
+        if self.split:
+            return ("B", "") if self.octets == 1 else (f"{self.octets}s", "")
+        kind = plain(self.slots[0].kind)
+        if isinstance(kind, Constant):
+            kind = kind.type
+        inner = kind.integer if isinstance(kind, Enum | Flags) else kind
+        order = ""
+        if isinstance(inner, Integer | Float) and inner.bits > 8:
+            order = "<" if inner.order == "little" else ">"
+        match inner:
+            case Integer(bits=bits, signed=signed) if bits in _INTEGERS:
+                return (_INTEGERS[bits] if signed else _INTEGERS[bits].upper()), order
+            case Float(bits=bits):
+                return FORMATS[bits], order
+            case Flag():
+                return "B", ""
+        return f"{self.octets}s", ""
+
+
+@dataclass(slots=True)
+class Piece:
+    """The groups that one `struct` format covers."""
+
+    order: str
+    groups: list[Group]
+
+    @property
+    def format(self) -> str:
+        """The `struct` format."""
+        return (self.order or "<") + "".join(group.code[0] for group in self.groups)
+
+    @property
+    def byte(self) -> int:
+        """Its first byte, from the run's start."""
+        return self.groups[0].byte
+
+
+class Run:
+    """A stretch of fixed-size values under construction."""
+
+    def __init__(self) -> None:
+        self.slots: list[Slot] = []
+        self.bits = 0
+
+    def add(self, kind: Type, value: Value, limits: tuple[Limit, ...], hint: str) -> Slot:
+        """Append a value."""
+        slot = Slot(self.bits, kind, value, limits, hint)
+        self.slots.append(slot)
+        self.bits += slot.bits
+        return slot
+
+    @property
+    def octets(self) -> int:
+        """How many bytes it takes."""
+        return self.bits // 8
+
+    def pieces(self) -> list[Piece]:
+        """Group values that share bytes, then join groups as long as one byte order serves them."""
+        pieces: list[Piece] = []
+        for group in self._groups():
+            order = group.code[1]
+            if pieces and (not order or not pieces[-1].order or order == pieces[-1].order):
+                pieces[-1].groups.append(group)
+                pieces[-1].order = pieces[-1].order or order
+            else:
+                pieces.append(Piece(order, [group]))
+        return pieces
+
+    def _groups(self) -> Iterator[Group]:
+        open_slots: list[Slot] = []
+        for slot in self.slots:
+            open_slots.append(slot)
+            if (slot.bit + slot.bits) % 8 == 0:
+                yield Group(open_slots)
+                open_slots = []
+        assert not open_slots, "a bit region ends within a byte"
+
+
+def is_leaf(kind: Type) -> bool:
+    """Whether a run can hold a value of this type as one slot."""
+    match plain(kind):
+        case Integer() | Float() | Flag() | Enum() | Flags() | Constant():
+            return True
+        case Bytes(length=length) | Padding(length=length):
+            return isinstance(length, int)
+    return False
+
+
+def is_unrolled(kind: Array, phase: int) -> bool:
+    """Whether a run holds an array's elements one by one; below a byte it has to."""
+    if not isinstance(kind.count, int):
+        return False
+    below_a_byte = phase != 0 or size_of(kind.element).lowest % 8 != 0
+    return below_a_byte or (is_leaf(kind.element) and kind.count <= UNROLLED)
+
+
+def simple_element(kind: Type) -> str:
+    """Return the `struct` letter of an array element that needs no work of its own, with its order."""
+    inner = plain(kind)
+    if isinstance(inner, Integer) and inner.bits in _INTEGERS:
+        letter = _INTEGERS[inner.bits] if inner.signed else _INTEGERS[inner.bits].upper()
+        return ("<" if inner.order == "little" else ">") + letter
+    if isinstance(inner, Float):
+        return ("<" if inner.order == "little" else ">") + FORMATS[inner.bits]
+    return ""
+

@@ -1,0 +1,123 @@
+"""The fast engine: plain Python source for one record, made from the Layout alone.
+
+`source` can be printed and read. It only detects that something is wrong; locate and check then say
+what and where, so that a fault may cost time but the verdict is the fast path's.
+"""
+
+from __future__ import annotations
+
+import linecache
+import struct
+from typing import Any, Final
+
+from wirelock.codec import floats
+from wirelock.codec.adopt import adopt, has_validators
+from wirelock.codec.check import check
+from wirelock.codec.emit import Constants
+from wirelock.codec.emit_build import BuildEmitter
+from wirelock.codec.emit_parse import ParseEmitter
+from wirelock.codec.locate import LayoutReader, locate
+from wirelock.codec.template import Names, Template
+from wirelock.codec.trail import Found, Frame, Trail
+from wirelock.errors import Fault
+from wirelock.layout.nodes import Layout
+
+_RUNTIME: Final[dict[str, Any]] = {
+    "Struct": struct.Struct,
+    "pack": struct.pack,
+    "unpack_from": struct.unpack_from,
+    "from_bytes": int.from_bytes,
+    "float_from_bits": floats.float_from_bits,
+    "exact_float_bits": floats.exact_float_bits,
+    "read_nan": floats.read_nan,
+    "read_nans": floats.read_nans,
+    "write_nan": floats.write_nan,
+    "pack_floats": floats.pack_floats,
+}
+_REFUSALS = (AttributeError, OverflowError, TypeError, ValueError, struct.error)
+
+
+class GeneratedEngine:
+    """Parses and builds records of one layout with code generated for it. Raises trail.Found."""
+
+    name = "generated"
+
+    def __init__(self, layout: Layout, names: Names) -> None:
+        self.layout = layout
+        self.names = names
+        self.source, namespace = generate(layout, names)
+        file = f"<wirelock {layout.name}>"
+        linecache.cache[file] = (len(self.source), None, self.source.splitlines(keepends=True), file)
+        exec(compile(self.source, file, "exec"), namespace)
+        self._parse_from = namespace["parse_from"]
+        self._build = namespace["build"]
+        self._validated = has_validators(layout)
+
+    def parse(self, data: bytes) -> Any:
+        """Return the record that all of `data` is."""
+        found = self._parse_from(data, 0, len(data))
+        if found is None or found[1] != len(data):
+            raise self._located(data, exact=True)
+        return self._adopted(data) if self._validated else found[0]
+
+    def parse_prefix(self, data: bytes) -> tuple[Any, int]:
+        """Return the record at the start of `data` and the number of bytes that it takes."""
+        found = self._parse_from(data, 0, len(data))
+        if found is None:
+            raise self._located(data, exact=False)
+        if self._validated:
+            return self._adopted(data[: found[1]]), found[1]
+        return found  # type: ignore[no-any-return]
+
+    def build(self, record: Any) -> bytes:
+        """Return the bytes of a record, after checking it again."""
+        try:
+            data = self._build(record)
+        except _REFUSALS:
+            data = None
+        if data is None:
+            check(self.layout, record, self.names)
+            raise AssertionError(f"{self.layout.name}: generated code refuses {record!r}, the layout does not")
+        return data  # type: ignore[no-any-return]
+
+    def _located(self, data: bytes, *, exact: bool) -> Found:
+        fault = locate(self.layout, data, exact=exact)
+        if fault is None:
+            text = data[:64].hex(" ")
+            raise AssertionError(f"{self.layout.name}: generated code refuses {text}, the layout does not")
+        return Found(fault)
+
+    def _adopted(self, data: bytes) -> Any:
+        """Make the record anew with its Python validators, which must leave the values as they are."""
+        reader = LayoutReader(data, Trail())
+        frame = reader.read(self.layout, "", None)
+        assert isinstance(frame, Frame)
+        record = adopt(frame, self.names, reader.trail)
+        return unchanged(record, data, self)
+
+
+def unchanged(record: Any, data: bytes, engine: Any) -> Any:
+    """Return a record that Python validators made, if it still stands for the bytes that it came from."""
+    if engine.build(record) != data:
+        raise Found(Fault("validator", "", "a Python validator changed the values", ""))
+    return record
+
+
+def generate(layout: Layout, names: Names) -> tuple[str, dict[str, Any]]:
+    """Return the source for a layout and the names that it needs around it."""
+    namespace: dict[str, Any] = {}
+    for name, found in names.items():
+        if isinstance(found, Template):
+            namespace[name] = found.record
+            namespace[f"new_{name}"] = found.make
+        else:
+            namespace[name] = found
+            namespace[f"members_of_{name}"] = {int(member): member for member in found}
+    taken = {*_RUNTIME, *namespace, "parse_from", "build"}
+    constants = Constants()
+    parse = ParseEmitter(constants, names, taken).function(layout)
+    build = BuildEmitter(constants, taken).function(layout)
+    formats = [f'{name} = Struct("{fmt}")' for fmt, name in constants.structs.items()]
+    lines = [f"# {layout.name}: generated by wirelock from its layout; see codec/generated.py", *formats]
+    source = "\n".join([*lines, "", "", *parse, "", "", *build, ""])
+    return source, {**_RUNTIME, **namespace}
