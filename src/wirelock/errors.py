@@ -14,8 +14,8 @@ from typing import Final
 __all__ = ["CODES", "CaptureError", "DecodeError", "EncodeError", "Fault", "SchemaError", "WirelockError"]
 
 CODES: Final[dict[str, tuple[str, str]]] = {
-    "truncated": ("{allowed} wanted, {found} left", "a field does not fit in the bytes left"),
-    "trailing-bytes": ("{found} bytes after the end", "bytes after the end of the record"),
+    "truncated": ("{allowed_bytes} wanted, {found} left", "a field does not fit in the bytes left"),
+    "trailing-bytes": ("{found_bytes} after the end", "bytes after the end of the record"),
     "constant": ("{found} is not {allowed}", "a constant differs"),
     "not-canonical": (
         "{found} would be written as {allowed}",
@@ -83,7 +83,13 @@ class Fault:
         """What is wrong, in words, without the place."""
         kind, _, name = self.code.partition(":")
         template = CODES["rule:NAME" if name else kind][0]
-        return template.format(code=name, found=self.found, allowed=self.allowed)
+        return template.format(
+            code=name,
+            found=self.found,
+            allowed=self.allowed,
+            found_bytes=f"{self.found} byte{'' if self.found == '1' else 's'}",
+            allowed_bytes=f"{self.allowed} byte{'' if self.allowed == '1' else 's'}",
+        )
 
     @property
     def place(self) -> str:

@@ -7,17 +7,17 @@ No length found in a file allocates more than the bytes that are there.
 
 from __future__ import annotations
 
+import io
 import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Literal, TypeAlias
+from typing import BinaryIO, Final, Literal
 
-from wirelock.capture.headers import PCAP, PCAPNG
+from wirelock.capture import headers
 from wirelock.codec.trail import Found
 from wirelock.errors import CaptureError
-from wirelock.layout.nodes import ByteOrder
 
 __all__ = ["FILE_FAULTS", "CaptureFault", "Counts", "Packet", "read_capture"]
 
@@ -30,6 +30,7 @@ FILE_FAULTS: Final = {
     "no-interface": "a pcapng packet of an interface that its section does not describe",
 }
 """What can be wrong with a file, by code."""
+_FINAL: Final = frozenset({"cut", "bad-length", "bad-section"})
 
 LARGEST: Final = 1 << 28
 """Bytes of the largest packet or block: more than any link type of libpcap allows."""
@@ -94,25 +95,27 @@ class Counts:
     """Packets of other protocols, by protocol."""
 
 
-Source: TypeAlias = str | os.PathLike[str] | BinaryIO
-
-
-def read_capture(source: Source, counts: Counts | None = None) -> Iterator[Packet | CaptureFault]:
+def read_capture(
+    source: str | os.PathLike[str] | BinaryIO, counts: Counts | None = None
+) -> Iterator[Packet | CaptureFault]:
     """Yield the packets and faults of a file, given by path or open in binary mode.
 
     Raises CaptureError, when first asked for an item, for what is no capture or cannot be read.
     `counts` is kept up to date. A file that was given open stays open.
     """
     counts = Counts() if counts is None else counts
-    if not isinstance(source, str | os.PathLike):
+    if isinstance(source, str | os.PathLike):
+        with _open(source) as file:
+            yield from _read(_Input(file, str(source)), counts)
+    else:
         yield from _read(_Input(source, str(getattr(source, "name", "the capture"))), counts)
-        return
+
+
+def _open(path: str | os.PathLike[str]) -> BinaryIO:
     try:
-        file = Path(source).open("rb", buffering=_PIECE)  # noqa: SIM115 - closed below, opened apart
+        return Path(path).open("rb", buffering=_PIECE)
     except (OSError, ValueError) as error:
-        raise CaptureError(f"{source}: {getattr(error, 'strerror', None) or error}") from error
-    with file:
-        yield from _read(_Input(file, str(source)), counts)
+        raise CaptureError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
 
 
 _PIECE: Final = 1 << 18
@@ -125,6 +128,8 @@ class _Input:
         self.name = name
         self.byte = 0
         self._read = file.read
+        if isinstance(file, io.TextIOBase):
+            raise self.refuse("is not open in binary mode")
 
     def take(self, size: int) -> bytes:
         """Return the next bytes: fewer than `size` only where the file ends."""
@@ -147,41 +152,29 @@ class _Input:
 
     def skip(self, size: int) -> int:
         """Pass over bytes; return how many were there."""
-        start, end = self.byte, self.byte + size
-        while self.byte < end and self.take(min(end - self.byte, _PIECE)):
+        start = self.byte
+        while (left := start + size - self.byte) and self.take(min(left, _PIECE)):
             pass
         return self.byte - start
 
     def refuse(self, problem: str) -> CaptureError:
+        """Return the error that this file is no capture."""
         return CaptureError(f"{self.name}: {problem}")
 
 
 def _read(file: _Input, counts: Counts) -> Iterator[Packet | CaptureFault]:
     magic = file.take(4)
-    if not isinstance(magic, bytes):
-        raise file.refuse("is not open in binary mode")
-    if magic in _PCAP_KINDS:
+    if magic in headers.PCAP_KINDS:
         return _read_pcap(file, magic, counts)
-    if magic == _SECTION_MAGIC:
+    if magic == headers.SECTION_MAGIC:
         return _Pcapng(file).read(magic, counts)
     raise file.refuse(_no_capture(magic))
-
-
-_FOREIGN: Final = {
-    b"\x1f\x8b": "gzip",
-    b"\x28\xb5\x2f\xfd": "zstd",
-    b"\x04\x22\x4d\x18": "lz4",
-    b"\xfd7zX": "xz",
-    b"BZh": "bzip2",
-    b"PK\x03\x04": "zip",
-    b"snoo": "snoop",
-}
 
 
 def _no_capture(magic: bytes) -> str:
     if not magic:
         return "is empty"
-    for start, name in _FOREIGN.items():
+    for start, name in headers.FOREIGN.items():
         if magic.startswith(start):
             return f"is {name}; {name} is not read yet"
     return f"begins with {magic.hex(' ')}, as no capture does"
@@ -189,32 +182,21 @@ def _no_capture(magic: bytes) -> str:
 
 # -- pcap ----------------------------------------------------------------------------------------
 
-_PCAP_KINDS: Final[dict[bytes, tuple[ByteOrder, int, bool]]] = {
-    b"\xa1\xb2\xc3\xd4": ("big", 1000, False),
-    b"\xd4\xc3\xb2\xa1": ("little", 1000, False),
-    b"\xa1\xb2\x3c\x4d": ("big", 1, False),
-    b"\x4d\x3c\xb2\xa1": ("little", 1, False),
-    b"\xa1\xb2\xcd\x34": ("big", 1000, True),
-    b"\x34\xcd\xb2\xa1": ("little", 1000, True),
-}
-"""Magic -> byte order, nanoseconds in a fraction's tick, whether records are of the modified kind."""
-
-_LINK_TYPE: Final = 0xFFFF
-"""The part of pcap's word that is the link type; above it lies the length of the frame check sequence."""
-
 
 def _read_pcap(file: _Input, magic: bytes, counts: Counts) -> Iterator[Packet | CaptureFault]:
-    order, tick, modified = _PCAP_KINDS[magic]
-    start = magic + file.take(PCAP[order].file.size - len(magic))
-    if len(start) < PCAP[order].file.size:
+    order, tick, modified = headers.PCAP_KINDS[magic]
+    start = magic + file.take(headers.PCAP[order].file.size - len(magic))
+    if len(start) < headers.PCAP[order].file.size:
         raise file.refuse(f"is a pcap file of {len(start)} bytes, less than its header")
-    head = PCAP[order].file.read(start)
+    head = headers.PCAP[order].file.read(start)
     if (head.major, head.minor) != (2, 4):
         raise file.refuse(f"is pcap version {head.major}.{head.minor}; only version 2.4 is read")
-    link_type = head.link_type & _LINK_TYPE
-    record = PCAP[order].modified_record if modified else PCAP[order].record
+    link_type = head.link_type & headers.LINK_TYPE_BITS
+    record = headers.PCAP[order].modified_record if modified else headers.PCAP[order].record
+    number = 0
     while start := file.take(record.size):
-        number, byte = counts.packets + 1, file.byte - len(start)
+        number += 1
+        byte = file.byte - len(start)
         if len(start) < record.size:
             yield _lost(counts, number, "cut", _short(record.size, len(start)), byte)
             return
@@ -227,8 +209,8 @@ def _read_pcap(file: _Input, magic: bytes, counts: Counts) -> Iterator[Packet | 
         if len(data) < captured:
             yield _lost(counts, number, "cut", _short(captured, len(data)), byte + record.size)
             return
-        counts.packets = number
-        time_ns = head.seconds * 1_000_000_000 + head.fraction * tick
+        counts.packets += 1
+        time_ns = head.seconds * _SECOND + head.fraction * tick
         yield Packet(number, time_ns, 0, link_type, captured, head.original, data)
 
 
@@ -243,20 +225,8 @@ def _short(wanted: int, left: int) -> str:
 
 # -- pcapng --------------------------------------------------------------------------------------
 
-_SECTION_MAGIC: Final = b"\x0a\x0d\x0d\x0a"
-_ORDERS: Final[dict[bytes, ByteOrder]] = {b"\x1a\x2b\x3c\x4d": "big", b"\x4d\x3c\x2b\x1a": "little"}
-
-_SECTION: Final = 0x0A0D0D0A
-_INTERFACE: Final = 1
-_OBSOLETE: Final = 2
-_SIMPLE: Final = 3
-_ENHANCED: Final = 6
-_PACKETS: Final = frozenset({_OBSOLETE, _SIMPLE, _ENHANCED})
-
-_OPTIONS_END: Final = 0
-_TIME_RESOLUTION: Final = 9
-_TIME_OFFSET: Final = 14
-_OPTION_SIZES: Final = {_TIME_RESOLUTION: 1, _TIME_OFFSET: 8}
+_SECOND: Final = 1_000_000_000
+_BLOCK: Final = headers.PCAPNG["little"].block.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,47 +239,161 @@ class _Interface:
     offset_ns: int = 0
 
     def time_ns(self, ticks: int) -> int | None:
-        if not self.per_second:
-            return None
-        return self.offset_ns + ticks * 1_000_000_000 // self.per_second
+        return self.offset_ns + ticks * _SECOND // self.per_second if self.per_second else None
 
 
 class _Damage(Exception):  # noqa: N818 - control flow inside this file
-    """Something wrong with the pcapng block being read."""
-
-    def __init__(self, code: str, message: str, byte: int) -> None:
-        super().__init__(code, message, byte)
-        self.code, self.message, self.byte = code, message, byte
+    """Something wrong with the current block. Arguments: code, message, byte of the file."""
 
 
 class _Pcapng:
-    """Reads blocks one by one; knows the byte order and the interfaces of the current section."""
+    """Reads block by block; knows the byte order and the interfaces of the current section.
+
+    `kind` is the current block's type, None while it is not known, and `byte` where the block begins.
+    """
 
     def __init__(self, file: _Input) -> None:
         self.file = file
-        self.headers = PCAPNG["little"]
+        self.blocks = headers.PCAPNG["little"]
         self.interfaces: list[_Interface | None] = []
         self.kind: int | None = None
-        """The type of the block being read, as far as it is known."""
         self.byte = 0
-        """Where that block begins."""
 
     def read(self, magic: bytes, counts: Counts) -> Iterator[Packet | CaptureFault]:
         """Yield what is in the file that begins with `magic`."""
-        try:
-            self._section(self._next(magic))
-        except (_Damage, Found) as damage:
-            raise self.file.refuse(f"is pcapng without a readable section: {self._told(damage)[1]}") from None
         number = 0
-        while True:
+        head = magic + self.file.take(_BLOCK - len(magic))
+        while head:
             try:
-                body = self._next()
-            except _Damage as damage:
-                lost = None if self.kind is not None and self.kind not in _PACKETS else number + 1
-                yield _lost(counts, lost, *self._told(damage))
-                return
-            if body is None:
-                return
+                packet = self._use(self._body(head), number + 1)
+            except (_Damage, Found) as damage:
+                code, message, byte = self._told(damage)
+                if self.byte == 0:
+                    raise self.file.refuse(f"is no readable pcapng file: {message}") from None
+                held = self.kind is None or self.kind in headers.PACKETS
+                number += held
+                yield _lost(counts, number if held else None, code, message, byte)
+                if code in _FINAL:
+                    return
+            else:
+                if packet is not None:
+                    number += 1
+                    counts.packets += 1
+                    yield packet
+                counts.blocks += self.kind not in headers.KNOWN
+            head = self.file.take(_BLOCK)
 
-    def _next(self, start: bytes = b"") -> bytes | None:
-        ...
+    def _told(self, damage: _Damage | Found) -> tuple[str, str, int]:
+        if isinstance(damage, _Damage):
+            code, message, byte = damage.args
+            return code, message, byte
+        fault, code = damage.fault, "bad-section" if self.kind == headers.SECTION else "bad-block"
+        return code, f"{fault.path}: {fault.message}", self.byte + _BLOCK + (fault.byte or 0)
+
+    def _damage(self, code: str, message: str) -> _Damage:
+        return _Damage(code, message, self.byte)
+
+    def _body(self, head: bytes) -> bytes:
+        """Read the rest of the block that begins with `head` and return its body; none if not known."""
+        file = self.file
+        self.kind, self.byte = None, file.byte - len(head)
+        _whole(head, _BLOCK, self.byte)
+        start = b""
+        if head.startswith(headers.SECTION_MAGIC):
+            self.kind = headers.SECTION
+            start = _whole(file.take(4), 4, file.byte)
+            if start not in headers.SECTION_ORDERS:
+                raise self._damage("bad-section", f"{start.hex(' ')} states no byte order")
+            self.blocks = headers.PCAPNG[headers.SECTION_ORDERS[start]]
+        block = self.blocks.block.read(head)
+        self.kind = block.type
+        left = block.length - len(head) - len(start)
+        if left < 4 or left % 4 or block.length > LARGEST:
+            raise self._damage("bad-length", f"a block of {block.length} bytes")
+        byte = file.byte
+        skipped = 0 if self.kind in headers.KNOWN else file.skip(left - 4)
+        rest = file.take(left - skipped)
+        if skipped + len(rest) < left:
+            raise _Damage("cut", _short(left, skipped + len(rest)), byte)
+        if rest[-4:] != head[4:]:
+            raise self._damage(
+                "bad-length", f"{head[4:].hex(' ')} before a block, {rest[-4:].hex(' ')} after"
+            )
+        return start + rest[:-4]
+
+    def _use(self, body: bytes, number: int) -> Packet | None:
+        """Take in the current block; return the packet if it holds one."""
+        if self.kind == headers.INTERFACE:
+            self._describe(body)
+        elif self.kind == headers.SECTION:
+            self._open_section(body)
+        return self._packet(body, number) if self.kind in headers.PACKETS else None
+
+    def _open_section(self, body: bytes) -> None:
+        section = self.blocks.section.read(body)
+        if (section.major, section.minor) not in headers.SECTION_VERSIONS:
+            raise self._damage("bad-section", f"version {section.major}.{section.minor} is not read")
+        self.interfaces = []
+
+    def _describe(self, body: bytes) -> None:
+        """Add an interface. One that cannot be read keeps its place: packets refer to it by number."""
+        if len(self.interfaces) == MOST_INTERFACES:
+            raise self._damage("bad-block", f"more than {MOST_INTERFACES} interfaces in a section")
+        self.interfaces.append(None)
+        head = self.blocks.interface.read(body)
+        self.interfaces[-1] = _Interface(head.link_type, head.snaplen)
+        options = self._time_options(body, self.blocks.interface.size)
+        per_second, offset = 1_000_000, 0
+        if headers.TIME_RESOLUTION in options:
+            exponent = options[headers.TIME_RESOLUTION][0]
+            per_second = 1 << (exponent & 0x7F) if exponent & 0x80 else 10**exponent
+        if headers.TIME_OFFSET in options:
+            offset = self.blocks.time_offset.read(options[headers.TIME_OFFSET]).seconds
+        self.interfaces[-1] = _Interface(head.link_type, head.snaplen, per_second, offset * _SECOND)
+
+    def _time_options(self, body: bytes, at: int) -> dict[int, bytes]:
+        found: dict[int, bytes] = {}
+        while at < len(body):
+            option = self.blocks.option.read(body, at)
+            if option.code == headers.OPTIONS_END:
+                break
+            place, at = at, at + self.blocks.option.size
+            value = body[at : at + option.length]
+            at += option.length + -option.length % 4
+            size = headers.OPTION_SIZES.get(option.code, option.length)
+            if len(value) != option.length or option.length != size or option.code in found:
+                told = f"option {option.code} of {option.length} bytes"
+                raise _Damage("bad-option", told, self.byte + _BLOCK + place)
+            if option.code in headers.OPTION_SIZES:
+                found[option.code] = value
+        return found
+
+    def _packet(self, body: bytes, number: int) -> Packet:
+        if self.kind == headers.SIMPLE:
+            start, place, time_ns = self.blocks.simple.size, 0, None
+            original = self.blocks.simple.read(body).original
+            interface = self._interface(place)
+            captured = min(original, interface.snaplen or original)
+        else:
+            header = self.blocks.enhanced if self.kind == headers.ENHANCED else self.blocks.obsolete
+            head = header.read(body)
+            start, place, captured, original = header.size, head.interface, head.captured, head.original
+            interface = self._interface(place)
+            time_ns = interface.time_ns(head.ticks_high << 32 | head.ticks_low)
+        data = body[start : start + captured]
+        if len(data) < captured:
+            raise self._damage("bad-block", f"{captured} bytes captured, {len(data)} in the block")
+        return Packet(number, time_ns, place, interface.link_type, captured, original, data)
+
+    def _interface(self, number: int) -> _Interface:
+        found = self.interfaces[number] if number < len(self.interfaces) else None
+        if found is None:
+            raise self._damage("no-interface", f"interface {number} is not described")
+        return found
+
+
+def _whole(data: bytes, size: int, byte: int) -> bytes:
+    """Return the data that began at `byte` if it is all there."""
+    if len(data) < size:
+        raise _Damage("cut", _short(size, len(data)), byte)
+    return data

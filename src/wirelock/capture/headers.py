@@ -30,9 +30,9 @@ from construct import (
     Struct,
 )
 
-from wirelock.codec.locate import LayoutReader
+from wirelock.codec.generated import GeneratedEngine
 from wirelock.codec.template import Template
-from wirelock.codec.trail import Found, Trail
+from wirelock.codec.trail import Found
 from wirelock.layout.nodes import ByteOrder
 from wirelock.layout.walk import walk
 
@@ -57,16 +57,23 @@ def declare(name: str, struct: Construct) -> Header:
     """Make a header from a Struct or BitStruct of fixed size, all of its fields named."""
     layout = replace(walk(struct), name=name)
     assert layout.size.fixed and all(field.in_record for field in layout.fields), name
-    record: Any = namedtuple(name, [field.label for field in layout.fields])
-
-    def parse(data: bytes) -> tuple[Any, int]:
-        reader = LayoutReader(data, Trail())
-        return record(**reader.read(layout, "", None).values), reader.bit // 8
-
-    return Header(name, layout.size.lowest // 8, parse)
+    record: Any = namedtuple(name, [field.label for field in layout.fields])  # type: ignore[misc]
+    template = Template(record, record, lambda values: record(**values), positional=True)
+    return Header(name, layout.size.lowest // 8, GeneratedEngine(layout, {name: template}).parse_prefix)
 
 
 # -- containers ----------------------------------------------------------------------------------
+
+FOREIGN: Final = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x04\x22\x4d\x18": "lz4",
+    b"\xfd7zX": "xz",
+    b"BZh": "bzip2",
+    b"PK\x03\x04": "zip",
+    b"snoo": "snoop",
+}
+"""What files that are not read begin with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +139,41 @@ def _pcapng(order: ByteOrder) -> PcapngHeaders:
         time_offset=declare("TimeOffset", Struct("seconds" / s64)),
     )
 
+
+PCAP_KINDS: Final[dict[bytes, tuple[ByteOrder, int, bool]]] = {
+    b"\xa1\xb2\xc3\xd4": ("big", 1000, False),
+    b"\xd4\xc3\xb2\xa1": ("little", 1000, False),
+    b"\xa1\xb2\x3c\x4d": ("big", 1, False),
+    b"\x4d\x3c\xb2\xa1": ("little", 1, False),
+    b"\xa1\xb2\xcd\x34": ("big", 1000, True),
+    b"\x34\xcd\xb2\xa1": ("little", 1000, True),
+}
+"""Magic -> byte order, nanoseconds in a fraction's tick, whether records are of the modified kind."""
+LINK_TYPE_BITS: Final = 0xFFFF
+"""The link type in its word; above it pcap keeps the length of the frame check sequence."""
+
+SECTION_MAGIC: Final = b"\x0a\x0d\x0d\x0a"
+SECTION_ORDERS: Final[dict[bytes, ByteOrder]] = {
+    b"\x1a\x2b\x3c\x4d": "big",
+    b"\x4d\x3c\x2b\x1a": "little",
+}
+SECTION_VERSIONS: Final = frozenset({(1, 0), (1, 2)})
+"""1.2 is what some writers call 1.0."""
+
+SECTION: Final = 0x0A0D0D0A
+INTERFACE: Final = 1
+OBSOLETE: Final = 2
+SIMPLE: Final = 3
+ENHANCED: Final = 6
+PACKETS: Final = frozenset({OBSOLETE, SIMPLE, ENHANCED})
+KNOWN: Final = PACKETS | {SECTION, INTERFACE}
+"""The types of the blocks that are read."""
+
+OPTIONS_END: Final = 0
+TIME_RESOLUTION: Final = 9
+TIME_OFFSET: Final = 14
+OPTION_SIZES: Final = {TIME_RESOLUTION: 1, TIME_OFFSET: 8}
+"""The options of an interface that are read, with their sizes in bytes."""
 
 PCAP: Final[dict[ByteOrder, PcapHeaders]] = {"little": _pcap("little"), "big": _pcap("big")}
 PCAPNG: Final[dict[ByteOrder, PcapngHeaders]] = {"little": _pcapng("little"), "big": _pcapng("big")}
@@ -243,10 +285,11 @@ FRAGMENT: Final = declare(
 )
 """RFC 8200 section 4.5."""
 
-JUMBO: Final = declare("Jumbo", Struct("type" / Int8ub, "length" / Int8ub, "payload_length" / Int32ub))
-"""RFC 2675: the option of the hop-by-hop header that states a payload length of more than 16 bits."""
+OPTION: Final = declare("Option", Struct("type" / Int8ub, "length" / Int8ub))
+"""RFC 8200 section 4.2: an option inside the hop-by-hop header, except the one-byte Pad1."""
 
-UDP: Final = declare(
-    "Udp", Struct("source_port" / Int16ub, "destination_port" / Int16ub, "length" / Int16ub)
-)
+JUMBO: Final = declare("JumboPayload", Struct("length" / Int32ub))
+"""RFC 2675: the value of the option that states a payload length of more than 16 bits."""
+
+UDP: Final = declare("Udp", Struct("source_port" / Int16ub, "destination_port" / Int16ub, "length" / Int16ub))
 """RFC 768 up to the checksum, which nobody here reads: a capture cut right before it still counts."""

@@ -34,7 +34,7 @@ from wirelock.layout.nodes import (
     plain,
     size_of,
 )
-from wirelock.layout.operators import parts_of, python_source
+from wirelock.layout.operators import python_source
 
 UNROLLED: Final = 16
 """Arrays of up to so many scalars are read within the run around them; longer ones on their own."""
@@ -140,12 +140,27 @@ class Sight:
 def emit_rule(writer: Writer, sight: Sight, expression: Expression) -> None:
     """Write the lines that give up unless a rule holds; parts that occur twice are computed once."""
     shared: dict[Expression, str] = {}
-    times = Counter(part for part in parts_of(expression) if isinstance(part, Operation))
-    for part in sorted((part for part, count in times.items() if count > 1), key=lambda p: len(list(parts_of(p)))):
+    for part in _used_twice(expression):
         text = sight.source(part, shared)
         shared[part] = writer.name("part")
         writer.line(f"{shared[part]} = {text}")
     writer.unless(sight.source(expression, shared))
+
+
+def _used_twice(expression: Expression) -> list[Expression]:
+    """Return the operations that more than one other part uses, inner ones first."""
+    uses: Counter[Expression] = Counter()
+    order: list[Expression] = []
+
+    def visit(part: Expression) -> None:
+        uses[part] += 1
+        if uses[part] == 1 and isinstance(part, Operation):
+            for operand in part.operands:
+                visit(operand)
+            order.append(part)
+
+    visit(expression)
+    return [part for part in order if uses[part] > 1]
 
 
 def limits_source(text: str, limits: tuple[Limit, ...]) -> str:

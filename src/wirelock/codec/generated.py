@@ -60,14 +60,16 @@ class GeneratedEngine:
             raise self._located(data, exact=True)
         return self._adopted(data) if self._validated else found[0]
 
-    def parse_prefix(self, data: bytes) -> tuple[Any, int]:
-        """Return the record at the start of `data` and the number of bytes that it takes."""
-        found = self._parse_from(data, 0, len(data))
+    def parse_prefix(self, data: bytes, at: int = 0) -> tuple[Any, int]:
+        """Return the record that starts at byte `at` and the number of bytes that it takes.
+
+        A fault counts its bytes from the record's start.
+        """
+        found = self._parse_from(data, at, len(data))
         if found is None:
-            raise self._located(data, exact=False)
-        if self._validated:
-            return self._adopted(data[: found[1]]), found[1]
-        return found  # type: ignore[no-any-return]
+            raise self._located(data[at:], exact=False)
+        record, end = found
+        return self._adopted(data[at:end]) if self._validated else record, end - at
 
     def build(self, record: Any) -> bytes:
         """Return the bytes of a record, after checking it again."""

@@ -44,8 +44,8 @@ class Engine(Protocol):
     def parse(self, data: bytes) -> Any:
         """Return the record that all of `data` is."""
 
-    def parse_prefix(self, data: bytes) -> tuple[Any, int]:
-        """Return the record at the start of `data` and the number of bytes that it takes."""
+    def parse_prefix(self, data: bytes, at: int = 0) -> tuple[Any, int]:
+        """Return the record that starts at byte `at` and the number of bytes that it takes."""
 
     def build(self, record: Any) -> bytes:
         """Return the bytes of a record, after checking it again."""

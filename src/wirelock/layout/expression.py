@@ -33,6 +33,7 @@ from wirelock.layout.nodes import (
     Path,
     Prefix,
     Type,
+    plain,
 )
 from wirelock.layout.operators import COMPARISONS, INT64, OPERATORS, Interval
 
@@ -122,7 +123,7 @@ class Scope:
                 raise SchemaError(
                     where, f"`{path}` is not a field read before this one", f"{seen or 'here'} has {known}"
                 )
-            found, seen = fields[name], f"{seen}.{name}".lstrip(".")
+            found, seen = plain(fields[name]), f"{seen}.{name}".lstrip(".")
             if isinstance(found, Layout):
                 fields = {item.name: item.type for item in found.fields if item.name}
             elif isinstance(found, Flags):

@@ -132,18 +132,13 @@ def _render(expression: Expression, name_of: Callable[[Expression], str | None])
     raise KeyError(expression)
 
 
-def parts_of(expression: Expression) -> Iterator[Expression]:
-    """Yield the expression and everything in it, outermost first."""
-    yield expression
-    if isinstance(expression, Operation):
-        for operand in expression.operands:
-            yield from parts_of(operand)
-
-
 def paths_in(expression: Expression) -> Iterator[Path]:
     """Yield every path that the expression reads."""
-    for part in parts_of(expression):
-        if isinstance(part, Path):
-            yield part
-        elif isinstance(part, Length):
-            yield part.path
+    match expression:
+        case Path():
+            yield expression
+        case Length(path=path):
+            yield path
+        case Operation(operands=operands):
+            for operand in operands:
+                yield from paths_in(operand)

@@ -1,0 +1,451 @@
+"""A record's annotations onto its layout: types, constraints and enumerations become part of the wire.
+
+`Lowering` takes the layout as read from construct and the record's fields, and gives the lowered Layout
+(which the digest covers), the classes that it names, and for each field the annotation that pydantic is
+to validate. A field that does not fit its layout is a SchemaError that names it.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import IntEnum, IntFlag
+from typing import Annotated, Any, Literal, Never, Union, get_args, get_origin
+
+import annotated_types as at
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    PlainValidator,
+    Strict,
+    TypeAdapter,
+    ValidationInfo,
+    WrapValidator,
+)
+
+from wirelock.codec.template import Template
+from wirelock.codec.trail import limit_holds, limits_text
+from wirelock.errors import SchemaError
+from wirelock.layout.nodes import (
+    Array,
+    Bytes,
+    Constant,
+    Enum,
+    Flag,
+    Flags,
+    Float,
+    If,
+    Integer,
+    Layout,
+    Length,
+    Limit,
+    Limited,
+    Nothing,
+    Padding,
+    Path,
+    Switch,
+    Type,
+)
+from wirelock.layout.operators import evaluate
+from wirelock.schema.scalars import float_metadata, integer_metadata, ordered
+
+PYTHON_VALIDATORS = (AfterValidator, BeforeValidator, PlainValidator, WrapValidator, at.Predicate)
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A lowered type and the annotation under which pydantic validates its values."""
+
+    kind: Type
+    annotation: Any
+
+
+class Lowering:
+    """Lowers the fields of one record class, collecting the classes that its layout names."""
+
+    def __init__(self, record: str) -> None:
+        self.record = record
+        self.names: dict[str, Any] = {}
+        self.validators: list[str] = []
+
+    def fit(self, kind: Type, annotation: Any, where: str, metadata: tuple[Any, ...] = ()) -> Fitted:
+        """Fit one annotation to one layout type. Raises SchemaError where they do not agree."""
+        while get_origin(annotation) is Annotated or hasattr(annotation, "__value__"):
+            if hasattr(annotation, "__value__"):
+                annotation = annotation.__value__
+            else:
+                annotation, *more = get_args(annotation)
+                metadata = (*more, *metadata)
+        match kind:
+            case If(type=then):
+                return self._optional(kind, then, annotation, where, metadata)
+            case Switch():
+                return self._switch(kind, annotation, where, metadata)
+            case Layout():
+                return self._record(kind, annotation, where, metadata)
+            case Array():
+                return self._array(kind, annotation, where, metadata)
+            case Nothing() | Padding():
+                if annotation not in (None, type(None)):
+                    raise self._misfit(where, annotation, "None")
+                return Fitted(kind, None)
+        return self._scalar(kind, annotation, where, metadata)
+
+    def _misfit(self, where: str, annotation: Any, wanted: str) -> SchemaError:
+        text = getattr(annotation, "__name__", None) or str(annotation)
+        return SchemaError(f"{self.record}.{where}", f"the annotation {text} does not fit the layout", f"write {wanted}")
+
+    def name(self, cls: type, found: Any, where: str) -> str:
+        """Give a class its name in the layout; two classes cannot share one."""
+        known = self.names.get(cls.__name__)
+        if known is not None and known is not found:
+            raise SchemaError(
+                f"{self.record}.{where}", f"two different classes are named {cls.__name__}", "rename one of them"
+            )
+        self.names[cls.__name__] = found
+        return cls.__name__
+
+    def _scalar(self, kind: Type, annotation: Any, where: str, metadata: tuple[Any, ...]) -> Fitted:
+        values = None
+        if get_origin(annotation) is Literal:
+            values = get_args(annotation)
+            annotation = type(values[0]) if len({type(value) for value in values}) == 1 else None
+        is_class = isinstance(annotation, type)
+        match kind:
+            case Enum() if is_class and issubclass(annotation, IntEnum):
+                return self._members(kind, annotation, where, metadata)
+            case Flags() if is_class and issubclass(annotation, IntFlag):
+                return self._members(kind, annotation, where, metadata)
+            case Integer() if is_class and issubclass(annotation, IntEnum | IntFlag):
+                members = tuple((member.name or "", int(member)) for member in annotation)
+                wanted = Enum if issubclass(annotation, IntEnum) else Flags
+                return self._members(wanted(kind, members), annotation, where, metadata)
+            case Integer() | Enum() | Flags() if annotation is int:
+                integer = kind if isinstance(kind, Integer) else kind.integer
+                return self._limited(integer, int, integer_metadata(integer), where, metadata, values)
+            case Flag() if annotation is bool:
+                return self._limited(kind, bool, (Strict(),), where, metadata, values)
+            case Float() if annotation is float:
+                return self._limited(kind, float, float_metadata(kind), where, metadata, values)
+            case Bytes(length=length) if annotation is bytes:
+                fixed = (at.MinLen(length), at.MaxLen(length)) if isinstance(length, int) else ()
+                return self._limited(kind, bytes, (Strict(), *fixed), where, metadata, values)
+            case Constant(type=Integer()) if annotation is int:
+                return self._limited(kind, int, (Strict(), _only(kind.value)), where, metadata, values)
+            case Constant(type=Bytes()) if annotation is bytes:
+                return self._limited(kind, bytes, (Strict(), _only(kind.value)), where, metadata, values)
+        wanted_text = {
+            Enum: "an IntEnum with the layout's members, or int", Flags: "an IntFlag with the layout's members, or int",
+            Integer: "int or an IntEnum", Flag: "bool", Float: "float", Bytes: "bytes",
+        }.get(type(kind.type if isinstance(kind, Constant) else kind), "another type")  # fmt: skip
+        raise self._misfit(where, annotation, wanted_text)
+
+    def _members(self, kind: Enum | Flags, cls: Any, where: str, metadata: tuple[Any, ...]) -> Fitted:
+        members = {member.name: int(member) for member in cls}
+        layout = dict(kind.members)
+        if set(members.values()) != set(layout.values()) or any(layout.get(n) != v for n, v in members.items()):
+            raise SchemaError(
+                f"{self.record}.{where}",
+                f"{cls.__name__} has {_pairs(members)}, the layout has {_pairs(layout)}",
+                "give both the same members",
+            )
+        for name, value in members.items():
+            if not kind.integer.lowest <= value <= kind.integer.highest:
+                raise SchemaError(f"{self.record}.{where}", f"{cls.__name__}.{name} = {value} does not fit the field")
+        if isinstance(kind, Flags) and any(value & (value - 1) or value < 1 for value in members.values()):
+            raise SchemaError(f"{self.record}.{where}", f"{cls.__name__} has a flag of no or several bits")
+        named = replace(kind, name=self.name(cls, cls, where))
+        extra = (_known_bits(named.mask),) if isinstance(named, Flags) else ()
+        return self._limited(named, cls, (Strict(), *extra), where, metadata, None)
+
+    def _limited(
+        self,
+        kind: Type,
+        base: type,
+        own: tuple[Any, ...],
+        where: str,
+        metadata: tuple[Any, ...],
+        values: tuple[Any, ...] | None,
+    ) -> Fitted:
+        limits = []
+        for item in _ungrouped(metadata):
+            if isinstance(item, PYTHON_VALIDATORS):
+                self.validators.append(f"{where}:{type(item).__name__}")
+            elif isinstance(item, at.Unit | str | Strict):
+                continue
+            else:
+                limits += self._limits(kind, item, where)
+        if values is not None:
+            one_of = Limit("one_of", values)
+            self._check_literal(kind, values, where)
+            if not isinstance(kind, Constant):
+                limits.append(one_of)
+            own = (*own, AfterValidator(_one_of(one_of)))
+        lowered = Limited(kind, _merged(limits, where, self.record)) if limits else kind
+        return Fitted(lowered, Annotated[base, *own, *metadata])
+
+    def _limits(self, kind: Type, item: Any, where: str) -> list[Limit]:
+        """Lower one annotated-types constraint; checks that it narrows what the wire can hold."""
+        path = f"{self.record}.{where}"
+        match item, kind:
+            case (at.Ge(ge=number) | at.Gt(gt=number) | at.Le(le=number) | at.Lt(lt=number)), Integer():
+                if isinstance(number, bool) or not isinstance(number, int):
+                    raise SchemaError(path, f"the constraint {item} on an integer", "compare it with an int")
+                low = isinstance(item, at.Ge | at.Gt)
+                bound = number + isinstance(item, at.Gt) - isinstance(item, at.Lt)
+                if not kind.lowest <= bound <= kind.highest:
+                    raise SchemaError(
+                        path,
+                        f"the constraint {item} lies outside of the wire's own {kind.lowest}..{kind.highest}",
+                        "narrow it, or widen the field",
+                    )
+                return [Limit("ge" if low else "le", bound)]
+            case (at.Ge(ge=number) | at.Gt(gt=number) | at.Le(le=number) | at.Lt(lt=number)), Float():
+                if isinstance(number, bool) or not isinstance(number, int | float) or number != number:
+                    raise SchemaError(path, f"the constraint {item} on a float", "compare it with a number")
+                return [Limit(type(item).__name__.lower(), float(number))]  # type: ignore[arg-type]
+            case at.MultipleOf(multiple_of=number), Integer():
+                if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+                    raise SchemaError(path, f"the constraint {item}", "give a positive int")
+                return [Limit("multiple_of", number)]
+            case (at.MinLen(min_length=number) | at.MaxLen(max_length=number)), (Bytes() | Array()):
+                length = kind.length if isinstance(kind, Bytes) else kind.count
+                limit = Limit("min_length" if isinstance(item, at.MinLen) else "max_length", number)
+                if not isinstance(length, int):
+                    return [limit]
+                if not limit_holds(limit, range(length)):
+                    raise SchemaError(path, f"the length is always {length}", f"leave out {item}")
+                return []
+        raise SchemaError(
+            path,
+            f"the constraint {item!r} is not known to all engines",
+            "use annotated-types, a Literal, a Rule, or a pydantic validator",
+        )
+
+    def _check_literal(self, kind: Type, values: tuple[Any, ...], where: str) -> None:
+        for value in values:
+            match kind:
+                case Integer():
+                    fits = kind.lowest <= value <= kind.highest
+                case Bytes(length=int(length)):
+                    fits = len(value) == length
+                case Constant():
+                    fits = value == kind.value and len(values) == 1
+                case Bytes() | Flag():
+                    fits = True
+                case _:
+                    fits = False
+            if not fits:
+                raise SchemaError(f"{self.record}.{where}", f"Literal[{value!r}] can never be on the wire")
+
+    def _array(self, kind: Array, annotation: Any, where: str, metadata: tuple[Any, ...]) -> Fitted:
+        arguments = get_args(annotation)
+        if get_origin(annotation) is list or annotation in (list, tuple):
+            raise self._misfit(where, annotation, "tuple[T, ...]: a list would make a frozen record mutable")
+        if get_origin(annotation) is not tuple:
+            raise self._misfit(where, annotation, "tuple[T, ...]")
+        if len(arguments) == 2 and arguments[1] is Ellipsis:
+            pass
+        elif kind.count != len(arguments) or any(item != arguments[0] for item in arguments):
+            raise self._misfit(where, annotation, "tuple[T, ...], or T as often as the array has elements")
+        element = self.fit(kind.element, arguments[0], where)
+        fixed = (at.MinLen(kind.count), at.MaxLen(kind.count)) if isinstance(kind.count, int) else ()
+        return self._limited(
+            replace(kind, element=element.kind),
+            tuple[element.annotation, ...],  # type: ignore[arg-type]
+            (BeforeValidator(ordered), *fixed),
+            where,
+            metadata,
+            None,
+        )
+
+    def _optional(self, kind: If, then: Type, annotation: Any, where: str, metadata: tuple[Any, ...]) -> Fitted:
+        options = _options(annotation)
+        rest = tuple(item for item in options if item is not type(None))
+        if isinstance(then, Nothing):
+            return Fitted(kind, None)
+        if len(rest) == len(options) or not rest:
+            raise self._misfit(where, annotation, "T | None: the field may be absent")
+        inner = self.fit(then, Union[rest], where, metadata)  # noqa: UP007 - built from a tuple
+        return Fitted(replace(kind, type=inner.kind), Union[inner.annotation, None])  # noqa: UP007
+
+    def _switch(self, kind: Switch, annotation: Any, where: str, metadata: tuple[Any, ...]) -> Fitted:
+        if metadata:
+            raise SchemaError(f"{self.record}.{where}", "a constraint on a whole Switch", "annotate each case")
+        options, used = _options(annotation), set[int]()
+        by_key: dict[int | None, Any] = {}
+
+        def case_of(case: Type, key: int | None) -> Type:
+            fits = []
+            for number, option in enumerate(options):
+                try:
+                    fits.append((number, Lowering(self.record).fit(case, option, where)))
+                except SchemaError:
+                    continue
+            if len(fits) != 1:
+                which = "none" if not fits else "more than one"
+                raise SchemaError(
+                    f"{self.record}.{where}",
+                    f"{which} of the union's types fits the case {'default' if key is None else key}",
+                    "name one type a case",
+                )
+            number = fits[0][0]
+            used.add(number)
+            found = self.fit(case, options[number], where)
+            by_key[key] = found.annotation
+            return found.kind
+
+        cases = tuple((key, case_of(case, key)) for key, case in kind.cases)
+        default = None if kind.default is None else case_of(kind.default, None)
+        if len(used) != len(options):
+            left = next(option for number, option in enumerate(options) if number not in used)
+            raise self._misfit(where, left, "only types that a case has")
+        union = Union[tuple(by_key.values())]  # noqa: UP007 - built from a tuple
+        lowered = replace(kind, cases=cases, default=default)
+        return Fitted(lowered, Annotated[union, WrapValidator(_case_by_key(kind, by_key))])
+
+    def _record(self, kind: Layout, annotation: Any, where: str, metadata: tuple[Any, ...]) -> Fitted:
+        wire = getattr(annotation, "__wirelock__", None) if isinstance(annotation, type) else None
+        if wire is None:
+            raise self._misfit(where, annotation, "a Record class with this layout")
+        if metadata:
+            raise SchemaError(f"{self.record}.{where}", "a constraint on a whole record", "put it in that record")
+        difference = first_difference(wire.bare, kind)
+        if difference:
+            raise SchemaError(f"{self.record}.{where}", f"{annotation.__name__} has another layout here", difference)
+        for name, found in wire.names.items():
+            self.name(found.record if isinstance(found, Template) else found, found, where)
+        return Fitted(wire.lower(kind), annotation)
+
+
+def lower_fields(
+    layout: Layout, annotations: Mapping[str, tuple[Any, tuple[Any, ...]]], lowering: Lowering
+) -> tuple[Layout, dict[str, Any]]:
+    """Lower every record field; returns the layout and the annotation for each field."""
+    found: dict[str, Any] = {}
+    lowered = []
+    for item in layout.fields:
+        if item.in_record:
+            annotation, metadata = annotations[item.label]
+            fitted = lowering.fit(item.type, annotation, item.label, metadata)
+            found[item.label] = fitted.annotation
+            item = replace(item, type=fitted.kind)  # noqa: PLW2901
+        lowered.append(item)
+    return replace(layout, fields=tuple(lowered)), found
+
+
+def first_difference(own: Layout, here: Layout) -> str:
+    """Say where a record's own layout and the one at a field differ; empty if they do not."""
+    if [item.label for item in own.fields] != [item.label for item in here.fields]:
+        return f"its fields are {', '.join(item.label for item in own.fields)}"
+    for a, b in zip(own.fields, here.fields, strict=True):
+        if a.position != b.position or erased(a.type, 1) != erased(b.type, 1) or (a.derived is None) != (b.derived is None):
+            return f"it differs in {a.label}"
+    return ""
+
+
+def erased(node: Any, depth: int) -> Any:
+    """Return a node with every path that leaves its record blanked: those depend on what is around it."""
+    if isinstance(node, Path):
+        return Path(0, ("",)) if node.up >= depth else node
+    if isinstance(node, tuple):
+        return tuple(erased(item, depth) for item in node)
+    if isinstance(node, Layout):
+        return tuple((item.label, item.position, erased(item.type, depth + 1), erased(item.derived, depth + 1)) for item in node.fields)
+    slots = getattr(type(node), "__slots__", None)
+    if slots is None or isinstance(node, str | int | float | bytes):
+        return node
+    return (type(node).__name__, *(erased(getattr(node, name), depth) for name in slots))
+
+
+def leads_out(layout: Layout) -> bool:
+    """Whether the layout reads fields around the record, so that it only means something inside another."""
+    return erased(layout, 0) != erased(layout, 1 << 16)
+
+
+def _case_by_key(kind: Switch, by_key: Mapping[int | None, Any]) -> Any:
+    """Return a validator that lets the key choose the type that JSON is read as.
+
+    JSON alone does not tell two records with the same field names apart, or hex from a long integer.
+    """
+
+    def choose(value: Any, handler: Any, info: ValidationInfo) -> Any:
+        if info.mode != "json":
+            return handler(value)
+
+        def value_of(wanted: Path | Length) -> Any:
+            path = wanted.path if isinstance(wanted, Length) else wanted
+            found = info.data[path.names[0]] if not path.up else None
+            for name in path.names[1:]:
+                found = getattr(found, name)
+            return len(found) if isinstance(wanted, Length) else found  # type: ignore[arg-type]
+
+        try:
+            key = int(evaluate(kind.key, value_of))
+        except (AttributeError, KeyError, TypeError):
+            return handler(value)
+        chosen = by_key.get(key, by_key.get(None, Never))
+        if chosen is Never:
+            return handler(value)
+        return TypeAdapter(chosen).validate_json(json.dumps(value))
+
+    return choose
+
+
+def _options(annotation: Any) -> tuple[Any, ...]:
+    if get_origin(annotation) in (Union, types.UnionType):
+        return get_args(annotation)
+    return (type(None) if annotation is None else annotation,)
+
+
+def _ungrouped(metadata: tuple[Any, ...]) -> Iterator[Any]:
+    for item in metadata:
+        if isinstance(item, at.GroupedMetadata):
+            yield from _ungrouped(tuple(item))
+        else:
+            yield item
+
+
+def _merged(limits: list[Limit], where: str, record: str) -> tuple[Limit, ...]:
+    kinds = [limit.kind for limit in limits]
+    if len(set(kinds)) != len(kinds):
+        raise SchemaError(f"{record}.{where}", f"two constraints of one kind: {limits_text(limits)}", "leave one out")
+    found = {limit.kind: limit.value for limit in limits}
+    for low, high in (("ge", "le"), ("min_length", "max_length")):
+        if low in found and high in found and found[low] > found[high]:  # type: ignore[index, operator]
+            raise SchemaError(f"{record}.{where}", f"no value is in {limits_text(limits)}", "swap the bounds")
+    order = ("ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "one_of")
+    return tuple(sorted(limits, key=lambda limit: order.index(limit.kind)))
+
+
+def _only(wanted: int | bytes) -> AfterValidator:
+    def check(value: Any) -> Any:
+        if value != wanted:
+            raise ValueError(f"the constant is {wanted!r}")
+        return value
+
+    return AfterValidator(check)
+
+
+def _one_of(limit: Limit) -> Any:
+    def check(value: Any) -> Any:
+        if not limit_holds(limit, value):
+            raise ValueError(f"not {limits_text([limit])}")
+        return value
+
+    return check
+
+
+def _known_bits(mask: int) -> AfterValidator:
+    def check(value: Any) -> Any:
+        if int(value) & ~mask:
+            raise ValueError(f"{int(value):#x} has bits outside of {mask:#x}")
+        return value
+
+    return AfterValidator(check)
+
+
+def _pairs(members: Mapping[str, int]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in members.items())

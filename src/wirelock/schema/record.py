@@ -1,0 +1,319 @@
+"""Record: one pydantic model for one version of a layout, parsed and built by the engines.
+
+When the class is made its construct is read, its annotations are lowered into the Layout, and every
+disagreement is a SchemaError that names the field. Nothing is parsed or built by pydantic itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, ClassVar, Final, Self, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+from wirelock.codec.generated import GeneratedEngine
+from wirelock.codec.template import Engine, Names, Template
+from wirelock.codec.trail import Found
+from wirelock.errors import DecodeError, EncodeError, Fault, SchemaError
+from wirelock.layout.nodes import Constant, Layout, Nothing, Padding, plain
+from wirelock.layout.operators import evaluate
+from wirelock.layout.walk import walk
+from wirelock.schema.lower import Lowering, leads_out, lower_fields
+from wirelock.schema.rules import Rule, read_rules
+
+__all__ = ["Buffer", "Record", "derived", "layout_of"]
+
+Buffer: TypeAlias = bytes | bytearray | memoryview
+
+ENGINES: Final = ("generated", "reference")
+
+
+class _Derived:
+    """The default of a field whose value follows from the others, until it is filled in."""
+
+    def __repr__(self) -> str:
+        return "derived()"
+
+
+_DERIVED: Final = _Derived()
+
+
+def derived() -> Any:
+    """Mark a field that follows from the others, so that type checkers know it may be left out.
+
+    `count: int = derived()` beside an array counted by `count`. The mark changes nothing at run time:
+    constants, counts and rebuilt fields may always be left out when a record is made by hand.
+    """
+    return Field(default=_DERIVED)
+
+
+class Wire:
+    """What a record class knows of its bytes: construct, layout, the classes it names, its engines."""
+
+    def __init__(
+        self, record: type[Record], source: Any, bare: Layout, annotations: dict[str, Any], rules: tuple[Rule, ...]
+    ) -> None:
+        self.record = record
+        self.source = source
+        self.bare = bare
+        self.annotations = annotations
+        self.rules = rules
+        self.validators: tuple[str, ...] = ()
+        self.doc = " ".join((record.__doc__ or "").split())
+        lowering = Lowering(record.__name__)
+        _, self.validated_as = lower_fields(bare, annotations, lowering)
+        self.validators = (*_python_validators(record), *lowering.validators)
+        self.names: Names = {**lowering.names, record.__name__: Template(record, make_of(record), self.validate)}
+        self.layout = self.lower(bare)
+        self.free = leads_out(self.layout)
+        self._engines: dict[str, Engine] = {}
+
+    def lower(self, layout: Layout) -> Layout:
+        """Lower a layout equal to the record's own, as it stands inside of another record."""
+        record = self.record
+        lowered, _ = lower_fields(layout, self.annotations, Lowering(record.__name__))
+        docs = {name: info.description or "" for name, info in record.model_fields.items()}
+        fields = tuple(replace(item, doc=docs.get(item.label) or item.doc) for item in lowered.fields)
+        found = Layout(fields, record.__name__, (), self.validators, self.doc)
+        return Layout(fields, record.__name__, read_rules(self.rules, found), self.validators, self.doc)
+
+    def engine(self, name: str) -> Engine:
+        """Return the engine with that name, or raise; there is no silent fallback."""
+        found = self._engines.get(name)
+        if found is None:
+            found = self._engines[name] = self._made(name)
+        return found
+
+    def _made(self, name: str) -> Engine:
+        if name not in ENGINES:
+            raise ValueError(f"there is no engine {name!r}: the engines of a record are {', '.join(ENGINES)}")
+        if self.free:
+            raise SchemaError(
+                self.record.__name__, "the layout reads fields around the record", "parse the record that holds it"
+            )
+        if name == "reference":
+            from wirelock.codec.reference import ReferenceEngine
+
+            return ReferenceEngine(self.source, self.layout, self.names)
+        return GeneratedEngine(self.layout, self.names)
+
+    def validate(self, values: dict[str, Any]) -> Any:
+        """Make a record by full validation; a complaint of a Python validator is raised as Found."""
+        try:
+            return self.record.model_validate(values)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
+            raise Found(Fault("validator", place.lstrip("."), first["msg"], "")) from None
+
+
+class Record(BaseModel):
+    """One version of a record: `class RotationV1(Record, layout=Struct(...), rules=(...))`.
+
+    Fields are the layout's named fields, in its order. A record is frozen, compares by value, and dumps
+    to JSON without loss. `layout` is the construct, to be used inside other layouts.
+
+    Raises SchemaError when the class is made and its fields, constraints or rules do not fit the layout.
+    """
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        ser_json_bytes="hex",
+        val_json_bytes="hex",
+        use_attribute_docstrings=True,
+        protected_namespaces=(),
+        defer_build=True,
+    )
+
+    layout: ClassVar[Any]
+    __wirelock__: ClassVar[Wire]
+
+    def __init_subclass__(cls, *, layout: Any = None, rules: Iterable[Rule] = (), **options: Any) -> None:
+        super().__init_subclass__(**options)
+        inherited = getattr(cls, "layout", None)
+        if inherited is not None:
+            raise SchemaError(cls.__name__, "a record cannot extend another record's layout", "derive from Record")
+        if layout is None:
+            if rules:
+                raise SchemaError(cls.__name__, "rules without a layout", "give layout=Struct(...)")
+            return
+        cls.layout = layout
+        bare = _bare_layout(cls, layout)
+        _check_names(cls, bare)
+        cls.__bare__ = bare  # type: ignore[attr-defined]
+        cls.__rules__ = tuple(rules)  # type: ignore[attr-defined]
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        bare = cls.__dict__.get("__bare__")
+        if bare is None:
+            return
+        _check_config(cls)
+        if not cls.__pydantic_fields_complete__:
+            cls.model_rebuild(_parent_namespace_depth=4)
+        _check_fields(cls, bare)
+        annotations = {name: (info.annotation, tuple(info.metadata)) for name, info in cls.model_fields.items()}
+        cls.__wirelock__ = Wire(cls, cls.layout, bare, annotations, cls.__rules__)  # type: ignore[attr-defined]
+        for item in cls.__wirelock__.layout.fields:
+            if item.in_record:
+                _set_field(cls, item, cls.__wirelock__.validated_as[item.label])
+        cls.model_rebuild(force=True)
+
+    @classmethod
+    def parse(cls, data: Buffer, *, engine: str = "generated") -> Self:
+        """Return the record that all of `data` is. Raises DecodeError with the one fault otherwise."""
+        try:
+            return wire_of(cls).engine(engine).parse(as_bytes(data))  # type: ignore[no-any-return]
+        except Found as found:
+            raise DecodeError(cls.__name__, found.fault) from None
+
+    @classmethod
+    def parse_prefix(cls, data: Buffer, *, engine: str = "generated") -> tuple[Self, int]:
+        """Return the record at the start of `data` and how many bytes it took. Raises DecodeError."""
+        try:
+            return wire_of(cls).engine(engine).parse_prefix(as_bytes(data))
+        except Found as found:
+            raise DecodeError(cls.__name__, found.fault) from None
+
+    def build(self, *, engine: str = "generated") -> bytes:
+        """Return the record's bytes, after checking it again. Raises EncodeError if it cannot be sent."""
+        try:
+            return wire_of(type(self)).engine(engine).build(self)
+        except Found as found:
+            raise EncodeError(type(self).__name__, found.fault) from None
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        """Fill in derived fields that were left out, then check what pydantic does not know."""
+        wire = type(self).__wirelock__
+        for item in wire.layout.fields:
+            if item.in_record and item.derived is not None and self.__dict__[item.label] is _DERIVED:
+                self.__dict__[item.label] = _derive(self, item.derived)
+        self.__pydantic_fields_set__.update(self.__dict__)
+        if not wire.free:
+            try:
+                wire.engine("generated").build(self)
+            except Found as found:
+                fault = found.fault
+                place = f"{fault.path}: " if fault.path else ""
+                raise PydanticCustomError(fault.code, "{told}", {"told": place + fault.message}) from None
+        return self
+
+
+_OWN = frozenset(dir(Record)) | {"layout", "schema", "json", "copy", "parse", "build"}
+
+
+def wire_of(record: type[Record]) -> Wire:
+    """Return what a record class knows of its bytes. Raises SchemaError for a class without a layout."""
+    wire = record.__dict__.get("__wirelock__")
+    if not isinstance(wire, Wire):
+        raise SchemaError(record.__name__, "the class has no layout", "give layout=Struct(...)")
+    return wire
+
+
+def layout_of(record: type[Record]) -> Layout:
+    """Return a record's lowered Layout: positions, types, constraints and rules."""
+    return wire_of(record).layout
+
+
+def as_bytes(data: Buffer) -> bytes:
+    """Return a buffer as bytes. Raises TypeError for anything that is no buffer, such as a str or int."""
+    return data if type(data) is bytes else bytes(memoryview(data))
+
+
+def make_of(record: type[Record]) -> Any:
+    """Return a function from proven values to a record, equal in every way to a validated one."""
+    new = record.__new__
+    slots = {name: BaseModel.__dict__[name].__set__ for name in BaseModel.__slots__}
+    set_values, set_names = slots["__dict__"], slots["__pydantic_fields_set__"]
+    set_extra, set_private = slots["__pydantic_extra__"], slots["__pydantic_private__"]
+
+    def make(values: dict[str, Any]) -> Any:
+        made = new(record)
+        set_values(made, values)
+        set_names(made, {*values})
+        set_extra(made, None)
+        set_private(made, None)
+        return made
+
+    return make
+
+
+def _bare_layout(cls: type[Record], source: Any) -> Layout:
+    try:
+        return walk(source)
+    except SchemaError as error:
+        path = f"{cls.__name__}.{error.path}" if error.path else cls.__name__
+        raise SchemaError(path, error.problem, error.remedy) from None
+
+
+def _check_names(cls: type[Record], layout: Layout) -> None:
+    for item in layout.fields:
+        if item.in_record and item.label in _OWN:
+            path = f"{cls.__name__}.{item.label}"
+            raise SchemaError(path, "the name is one of the record's own", f"rename it, as {item.label}_")
+
+
+def _check_config(cls: type[Record]) -> None:
+    wanted = Record.model_config
+    for name, value in wanted.items():
+        if cls.model_config.get(name) != value:
+            raise SchemaError(cls.__name__, f"model_config sets {name}", f"leave it at {value!r}")
+
+
+def _check_fields(cls: type[Record], layout: Layout) -> None:
+    wanted = [item.label for item in layout.fields if item.in_record]
+    found = list(cls.model_fields)
+    for name in wanted:
+        if name not in found:
+            raise SchemaError(f"{cls.__name__}.{name}", "the layout has this field, the record has not", "annotate it")
+    for name in found:
+        if name not in wanted:
+            raise SchemaError(f"{cls.__name__}.{name}", "the record has this field, the layout has not", "leave it out")
+    if found != wanted:
+        first = next(a for a, b in zip(found, wanted, strict=True) if a != b)
+        raise SchemaError(
+            f"{cls.__name__}.{first}", "the record's order is not the layout's", f"write {', '.join(wanted)}"
+        )
+
+
+def _set_field(cls: type[Record], item: Any, annotation: Any) -> None:
+    """Give a pydantic field the annotation to validate, and a default where its value is implied."""
+    info = cls.__pydantic_fields__[item.label]
+    kind = plain(item.type)
+    info.annotation, info.metadata = annotation, []
+    if item.derived is not None:
+        if info.default is not _DERIVED and not info.is_required():
+            raise SchemaError(f"{cls.__name__}.{item.label}", "a derived field cannot have a default", "use derived()")
+        info.default = _DERIVED
+    elif isinstance(kind, Constant | Nothing | Padding):
+        info.default = kind.value if isinstance(kind, Constant) else None
+    elif info.default is _DERIVED:
+        raise SchemaError(f"{cls.__name__}.{item.label}", "no other field implies this one", "leave out derived()")
+
+
+def _derive(record: Record, expression: Any) -> int:
+    def value_of(wanted: Any) -> Any:
+        path = getattr(wanted, "path", wanted)
+        found: Any = record
+        for name in path.names:
+            found = getattr(found, name)
+        return len(found) if path is not wanted else found
+
+    return int(evaluate(expression, value_of))
+
+
+def _python_validators(cls: type[Record]) -> tuple[str, ...]:
+    """Name everything in Python that pydantic runs on the record and other engines cannot."""
+    decorators = cls.__pydantic_decorators__
+    found = [f"validator {name}" for name in (*decorators.field_validators, *decorators.validators)]
+    found += [f"validator {name}" for name in (*decorators.model_validators, *decorators.root_validators) if name != "_complete"]
+    if cls.model_post_init is not BaseModel.model_post_init:
+        found.append("model_post_init")
+    if cls.__private_attributes__:
+        found.append("private attributes")
+    return tuple(found)
+

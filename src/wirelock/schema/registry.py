@@ -1,0 +1,296 @@
+"""Protocol: the versions of one record and the tag that tells them apart. Registry: all of a project's.
+
+Reading the tag is the only dispatch there is: a lookup of its bytes. Nothing registers itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from wirelock.codec.locate import scalar_from_bits
+from wirelock.codec.trail import Found, value_text
+from wirelock.errors import DecodeError, Fault, SchemaError
+from wirelock.layout.canonical import digest
+from wirelock.layout.nodes import Constant, Integer, Layout, plain, size_of
+from wirelock.schema.record import Buffer, Record, as_bytes, layout_of, wire_of
+
+__all__ = ["Parsed", "Protocol", "Registry"]
+
+
+class Parsed(NamedTuple):
+    """A record with the protocol and version that its bytes named."""
+
+    protocol: Protocol
+    version: int
+    record: Record
+
+    @property
+    def label(self) -> str:
+        """Such as `snapshot v2`."""
+        return self.protocol.label(self.version)
+
+
+class Protocol:
+    """The versions of one record.
+
+    `tag` names the fields that every version's layout begins with, all constants: first what they
+    share (a magic), last what tells them apart (a version). Without a tag the caller says which
+    version bytes are. With `repeats`, a datagram holds one or more records one behind the other.
+
+    Raises SchemaError where the versions' layouts do not bear that out.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        versions: Mapping[int, type[Record]],
+        *,
+        tag: tuple[str, ...] = (),
+        repeats: bool = False,
+    ) -> None:
+        if not re.fullmatch(r"[a-z][a-z0-9_]*(-[a-z0-9_]+)*", name):
+            raise SchemaError(name, "a protocol's name is lower-case letters, digits, _ and -", "rename it")
+        if not versions:
+            raise SchemaError(name, "a protocol without versions", "give {1: RecordV1}")
+        for version, record in versions.items():
+            if isinstance(version, bool) or not isinstance(version, int) or version < 0:
+                raise SchemaError(name, f"the version {version!r}", "number versions 1, 2, ...")
+            if not (isinstance(record, type) and issubclass(record, Record)):
+                raise SchemaError(f"{name} v{version}", f"{record!r} is no Record class")
+            if wire_of(record).free:
+                raise SchemaError(f"{name} v{version}", f"{record.__name__} only means something inside another record")
+            if repeats and layout_of(record).size.lowest == 0:
+                raise SchemaError(f"{name} v{version}", "a record that may take no bytes cannot repeat", "drop repeats")
+        self.name = name
+        self.versions: Mapping[int, type[Record]] = MappingProxyType(dict(sorted(versions.items())))
+        self.tag = (tag,) if isinstance(tag, str) else tuple(tag)
+        self.repeats = repeats
+        self._by_tag: dict[bytes, int] = {}
+        self._tag_size = 0
+        if self.tag:
+            self._read_tags()
+
+    def __repr__(self) -> str:
+        return f"Protocol({self.name!r}, versions={list(self.versions)})"
+
+    def label(self, version: int) -> str:
+        """Return how messages name one version: `snapshot v2`."""
+        return f"{self.name} v{version}"
+
+    def layout(self, version: int) -> Layout:
+        """Return the lowered layout of one version. Raises KeyError for one that does not exist."""
+        return layout_of(self.versions[version])
+
+    def digest(self, version: int) -> str:
+        """Return the digest of one version: its layout, rules and nested records, and the tag."""
+        return digest(self.layout(version), self.tag)
+
+    @property
+    def tags(self) -> Mapping[bytes, int]:
+        """The bytes that each version begins with; empty for an untagged protocol."""
+        return MappingProxyType(self._by_tag)
+
+    # -- parsing
+
+    def parse(self, data: Buffer, *, version: int | None = None, engine: str = "generated") -> Record:
+        """Return the one record that all of `data` is, in the version that its tag names, or `version`.
+
+        Raises DecodeError (`foreign` where the magic is another's, `unknown-version`, or the record's
+        own fault) and TypeError where an untagged protocol is not told the version.
+        """
+        data = as_bytes(data)
+        version = self.version_of(data) if version is None else self._known(version)
+        try:
+            return wire_of(self.versions[version]).engine(engine).parse(data)  # type: ignore[no-any-return]
+        except Found as found:
+            raise DecodeError(self.label(version), found.fault) from None
+
+    def parse_all(self, data: Buffer, *, version: int | None = None, engine: str = "generated") -> Iterator[Parsed]:
+        """Yield each record of a datagram: exactly one, or all of them if the protocol `repeats`.
+
+        Raises as parse does; a fault's bytes count from the start of `data`, and its path begins with
+        the record's number where the protocol repeats.
+        """
+        data = as_bytes(data)
+        if not self.repeats:
+            which = self.version_of(data) if version is None else version
+            yield Parsed(self, which, self.parse(data, version=which, engine=engine))
+            return
+        at, number = 0, 0
+        while at < len(data) or not number:
+            try:
+                which = self.version_of(data, at) if version is None else self._known(version)
+                record, size = wire_of(self.versions[which]).engine(engine).parse_prefix(data, at)
+            except Found as found:
+                raise DecodeError(self.label(which), found.fault.within(f"[{number}]", at)) from None
+            except DecodeError as error:
+                raise DecodeError(error.record, error.fault.within(f"[{number}]", at)) from None
+            yield Parsed(self, which, record)
+            at, number = at + size, number + 1
+
+    def version_of(self, data: bytes, at: int = 0) -> int:
+        """Return the version that the tag at byte `at` names. Raises as parse does."""
+        if not self.tag:
+            raise TypeError(f"{self.name} has no tag: say which version the bytes are, with version=")
+        version = self._by_tag.get(data[at : at + self._tag_size])
+        if version is None:
+            raise DecodeError(self.name, self._tag_fault(data[at : at + self._tag_size]))
+        return version
+
+    def _known(self, version: int) -> int:
+        if version not in self.versions:
+            known = ", ".join(map(str, self.versions))
+            raise ValueError(f"{self.name} has no version {version}: its versions are {known}")
+        return version
+
+    # -- the tag
+
+    def _read_tags(self) -> None:
+        for version in self.versions:
+            fields = self.layout(version).fields[: len(self.tag)]
+            where = self.label(version)
+            if tuple(item.label for item in fields) != self.tag:
+                raise SchemaError(where, f"the layout does not begin with {', '.join(self.tag)}", "put the tag first")
+            for item in fields:
+                if not isinstance(plain(item.type), Constant):
+                    raise SchemaError(f"{where}: {item.label}", "a field of the tag is not constant", "make it a Const")
+            bits = sum(size_of(item.type).lowest for item in fields)
+            if bits % 8:
+                raise SchemaError(where, f"the tag takes {bits} bits", "let the tag end with a byte")
+            octets = constant_octets(tuple(plain(item.type) for item in fields))  # type: ignore[arg-type]
+            if octets in self._by_tag:
+                other = self.label(self._by_tag[octets])
+                raise SchemaError(where, f"the tag is that of {other}", "give each version a tag of its own")
+            first = self.layout(next(iter(self.versions))).fields[: len(self.tag)]
+            for number, (item, other_item) in enumerate(zip(fields, first, strict=True)):
+                a, b = plain(item.type), plain(other_item.type)
+                assert isinstance(a, Constant) and isinstance(b, Constant)
+                last = number == len(self.tag) - 1
+                if a.type != b.type or item.position != other_item.position or (not last and a.value != b.value):
+                    raise SchemaError(f"{where}: {item.label}", "the versions do not share this part of the tag")
+            self._by_tag[octets], self._tag_size = version, bits // 8
+
+    def _tag_fault(self, found: bytes) -> Fault:
+        """Say why bytes are no tag of ours: another's magic, cut short, or an unknown version."""
+        bit, last = 0, self.tag[-1]
+        for item in self.layout(next(iter(self.versions))).fields[: len(self.tag)]:
+            constant = plain(item.type)
+            assert isinstance(constant, Constant)
+            size = size_of(constant).lowest
+            end = (bit + size + 7) // 8
+            if len(found) < end:
+                whole, known = bit // 8, next(iter(self._by_tag))
+                if item.label != last and found[whole:] != known[whole : len(found)]:
+                    return Fault("foreign", item.label, found[whole:].hex(" "), value_text(constant.value), whole)
+                return Fault("truncated", item.label, str(len(found) - whole), str(end - whole), whole)
+            raw = int.from_bytes(found[:end], "big") >> (8 * end - bit - size) & ((1 << size) - 1)
+            value: Any = raw.to_bytes(size // 8, "big")
+            if isinstance(constant.type, Integer):
+                value = scalar_from_bits(raw, constant.type)[0]
+            if item.label == last:
+                return Fault("unknown-version", item.label, value_text(value), self._versions_text(), bit // 8)
+            if value != constant.value:
+                return Fault("foreign", item.label, value_text(value), value_text(constant.value), bit // 8)
+            bit += size
+        raise AssertionError(f"{self.name}: the tag {found.hex(' ')} is known")
+
+    def _versions_text(self) -> str:
+        values = []
+        for version in self.versions:
+            constant = plain(self.layout(version)[self.tag[-1]].type)
+            assert isinstance(constant, Constant)
+            values.append(value_text(constant.value))
+        return ", ".join(values)
+
+
+def constant_octets(constants: tuple[Constant, ...]) -> bytes:
+    """Return the bytes of constants that follow each other and end with a byte."""
+    raw, width = 0, 0
+    for constant in constants:
+        size = size_of(constant).lowest
+        if isinstance(constant.value, bytes):
+            value = int.from_bytes(constant.value, "big")
+        else:
+            value = constant.value & ((1 << size) - 1)
+            if isinstance(constant.type, Integer) and constant.type.order == "little":
+                value = int.from_bytes(value.to_bytes(size // 8, "little"), "big")
+        raw, width = raw << size | value, width + size
+    return raw.to_bytes(width // 8, "big")
+
+
+class Registry:
+    """The protocols of a project, by name. Two tagged protocols cannot begin with the same bytes."""
+
+    def __init__(self, *protocols: Protocol) -> None:
+        self._protocols: dict[str, Protocol] = {}
+        tags: dict[bytes, str] = {}
+        for protocol in protocols:
+            if protocol.name in self._protocols:
+                raise SchemaError(protocol.name, "two protocols have this name", "rename one of them")
+            self._protocols[protocol.name] = protocol
+            for tag, version in protocol.tags.items():
+                for known, label in tags.items():
+                    if known.startswith(tag) or tag.startswith(known):
+                        raise SchemaError(protocol.label(version), f"its tag begins as that of {label}", "change a magic")
+            tags |= {tag: protocol.label(version) for tag, version in protocol.tags.items()}
+
+    def __iter__(self) -> Iterator[Protocol]:
+        return iter(self._protocols.values())
+
+    def __len__(self) -> int:
+        return len(self._protocols)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._protocols
+
+    def __getitem__(self, name: str) -> Protocol:
+        """Return the protocol of that name. Raises KeyError with the names that there are."""
+        if name not in self._protocols:
+            raise KeyError(f"no protocol {name!r}: there are {', '.join(self._protocols) or 'none'}")
+        return self._protocols[name]
+
+    def find(self, text: str) -> tuple[Protocol, int | None]:
+        """Return what `rotation` or `rotation/v1` names. Raises KeyError with what there is."""
+        name, slash, version = text.partition("/")
+        protocol = self[name]
+        if not slash:
+            return protocol, None
+        known = {f"v{number}": number for number in protocol.versions}
+        if version not in known:
+            raise KeyError(f"{name} has no version {version!r}: there are {', '.join(known)}")
+        return protocol, known[version]
+
+    def parse_all(self, data: Buffer, *, engine: str = "generated") -> Iterator[Parsed]:
+        """Yield the records of a datagram of whichever tagged protocol it is.
+
+        Raises DecodeError; `foreign` where it is none of them.
+        """
+        data = as_bytes(data)
+        yield from self._recognised(data).parse_all(data, engine=engine)
+
+    def parse(self, data: Buffer, *, engine: str = "generated") -> Parsed:
+        """Return the one record that all of `data` is. Raises as parse_all does."""
+        data = as_bytes(data)
+        protocol = self._recognised(data)
+        version = protocol.version_of(data)
+        return Parsed(protocol, version, protocol.parse(data, version=version, engine=engine))
+
+    def _recognised(self, data: bytes) -> Protocol:
+        refusals: list[DecodeError] = []
+        for protocol in self:
+            if protocol.tag:
+                try:
+                    protocol.version_of(data)
+                except DecodeError as error:
+                    refusals.append(error)
+                else:
+                    return protocol
+        ours = [error for error in refusals if error.code != "foreign"]
+        if ours:
+            raise ours[0]
+        found = data[:8].hex(" ") or "nothing"
+        known = ", ".join(sorted(tag.hex(" ") for protocol in self for tag in protocol.tags)) or "any tag"
+        raise DecodeError("registry", Fault("foreign", "", found, known, 0))
