@@ -302,8 +302,7 @@ class Maker:
 
     def switch(self, contexts: list[Context], depth: int) -> Any:
         found = self.visible(contexts, "int", "enum", "flag", "flags")
-        found = [item for item in found if item[1].kind != "int" or item[1].high < 1 << 63]
-        found = [item for item in found if item[1].kind != "int" or item[1].low >= -(1 << 63)]
+        found = [item for item in found if item[1].high < 1 << 63 and item[1].low >= -(1 << 63)]
         if not found:
             return self.integer()
         path, seen = self.pick(*found)
@@ -372,6 +371,7 @@ class Maker:
     def condition(self, contexts: list[Context]) -> Any:
         """Return a truth over what can be named here; None where nothing can."""
         found = self.visible(contexts, "int", "enum", "flag", "flags", "float", "constant", "sized")
+        found = [item for item in found if item[1].kind != "constant" or item[1].high < 1 << 63]
         if not found:
             return None
         path, seen = self.pick(*found)

@@ -1,7 +1,8 @@
 """The errors of wirelock, split by whose fault it is.
 
 SchemaError is the author's (a layout, record or protocol that cannot be accepted), DecodeError the
-peer's (bytes), EncodeError the caller's (a value that cannot be sent), CaptureError the file's.
+peer's (bytes), EncodeError the caller's (a value that cannot be sent); CaptureError, LockError,
+GoldenError and ProjectError a file's.
 Every error carries its data as attributes, reads as one line, and survives pickling.
 Imports nothing of wirelock.
 """
@@ -11,7 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-__all__ = ["CODES", "CaptureError", "DecodeError", "EncodeError", "Fault", "SchemaError", "WirelockError"]
+__all__ = [
+    "CODES", "CaptureError", "DecodeError", "EncodeError", "Fault", "GoldenError", "LockError",
+    "ProjectError", "SchemaError", "WirelockError",
+]  # fmt: skip
 
 CODES: Final[dict[str, tuple[str, str]]] = {
     "truncated": ("{allowed_bytes} wanted, {found} left", "a field does not fit in the bytes left"),
@@ -55,6 +59,18 @@ class SchemaError(WirelockError):
         place = f"{self.path}: " if self.path else ""
         remedy = f"; {self.remedy}" if self.remedy else ""
         return f"{place}{self.problem}{remedy}"
+
+
+class ProjectError(WirelockError):
+    """A project whose set-up cannot be used: no protocols named, or none that import."""
+
+
+class LockError(WirelockError):
+    """A lock file that cannot be read, or a change that the lock refuses."""
+
+
+class GoldenError(WirelockError):
+    """A golden file that cannot be read, or that breaks the rules of its format."""
 
 
 class CaptureError(WirelockError):

@@ -301,7 +301,7 @@ class _Pcapng:
         start = b""
         if head.startswith(headers.SECTION_MAGIC):
             self.kind = headers.SECTION
-            start = _whole(file.take(4), 4, file.byte)
+            start = _whole(file.take(4), 4, self.byte + _BLOCK)
             if start not in headers.SECTION_ORDERS:
                 raise self._damage("bad-section", f"{start.hex(' ')} states no byte order")
             self.blocks = headers.PCAPNG[headers.SECTION_ORDERS[start]]
@@ -316,9 +316,8 @@ class _Pcapng:
         if skipped + len(rest) < left:
             raise _Damage("cut", _short(left, skipped + len(rest)), byte)
         if rest[-4:] != head[4:]:
-            raise self._damage(
-                "bad-length", f"{head[4:].hex(' ')} before a block, {rest[-4:].hex(' ')} after"
-            )
+            after = self.blocks.block.read(head[:4] + rest[-4:]).length
+            raise self._damage("bad-length", f"a block of {block.length} bytes that ends as one of {after}")
         return start + rest[:-4]
 
     def _use(self, body: bytes, number: int) -> Packet | None:

@@ -39,6 +39,9 @@ from wirelock.layout.operators import python_source
 UNROLLED: Final = 16
 """Arrays of up to so many scalars are read within the run around them; longer ones on their own."""
 
+WIDTH: Final = 110
+"""Generated lines longer than this are broken."""
+
 _INTEGERS: Final = {8: "b", 16: "h", 32: "i", 64: "q"}
 
 
@@ -51,8 +54,8 @@ class Writer:
         self._taken = {*dir(builtins), *keyword.kwlist, *taken}
 
     def line(self, text: str) -> None:
-        """Add a line at the current depth."""
-        self.lines.append("    " * self.depth + text)
+        """Add a line at the current depth, broken where it is long."""
+        self.lines += wrapped("    " * self.depth + text)
 
     def unless(self, condition: str) -> None:
         """Add the lines that give up unless a condition holds."""
@@ -79,6 +82,27 @@ class Writer:
             found, number = f"{base}_{number}", number + 1
         self._taken.add(found)
         return found
+
+
+def wrapped(line: str) -> list[str]:
+    """Break a long line of source behind commas that lie inside of brackets."""
+    lines, indent = [], " " * (len(line) - len(line.lstrip()) + 8)
+    while len(line) > WIDTH:
+        depth, quote, best = 0, "", 0
+        for i, letter in enumerate(line[:WIDTH]):
+            if quote:
+                quote = "" if letter == quote else quote
+            elif letter in "'\"":
+                quote = letter
+            else:
+                depth += (letter in "([{") - (letter in ")]}")
+            if letter == "," and depth > 0 and not quote and i > len(indent):
+                best = i + 1
+        if not best:
+            break
+        lines.append(line[:best])
+        line = indent + line[best:].lstrip()
+    return [*lines, line]
 
 
 class Constants:

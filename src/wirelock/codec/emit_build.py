@@ -171,7 +171,7 @@ class BuildEmitter:
         writer.give_up_if(f"type({value.text}) is not tuple or len({value.text}) != {kind.count}")
         names = [writer.name(f"{hint}_{i}") for i in range(int(kind.count))]  # type: ignore[arg-type]
         if names:
-            writer.line(f"{', '.join(names)}{',' * (len(names) == 1)} = {value.text}")
+            writer.line(f"({', '.join(names)}{',' * (len(names) == 1)}) = {value.text}")
         for name in names:
             self.write(kind.element, self.element(kind.element, name, sight), name, sight)
 
@@ -230,7 +230,7 @@ class BuildEmitter:
         if code:
             self.simple_array(kind, items, code)
             return
-        item = writer.name(f"{hint}_item")
+        item = writer.name("item")
         writer.line(f"for {item} in {items}:")
         self.block(kind.element, Value(item, item), item, sight)
 
@@ -323,7 +323,7 @@ class BuildEmitter:
         writer.line(f"{packed} = {call}")
         checked = {id(slot): writer.name(f"{slot.hint}_written") for _, slot in floats}
         targets = [checked.get(id(group.slots[0]), "_") for group in piece.groups]
-        writer.line(f"{', '.join(targets)}{',' * (len(targets) == 1)} = {struct}.unpack({packed})")
+        writer.line(f"({', '.join(targets)}{',' * (len(targets) == 1)}) = {struct}.unpack({packed})")
         for group, slot in floats:
             assert isinstance(slot.kind, Float)
             text = slot.value.text

@@ -19,6 +19,7 @@ from wirelock.codec.emit import (
     is_unrolled,
     limits_source,
     simple_element,
+    wrapped,
 )
 from wirelock.codec.template import Names, template_of
 from wirelock.layout.nodes import (
@@ -330,7 +331,7 @@ class ParseEmitter:
         header = len(writer.lines)
         with writer.indented():
             outer, self.checks = self.checks, []
-            value = self.value(kind.element, f"{name}_item", sight)
+            value = self.value(kind.element, "item", sight)
             pieces = self.named(self.run.pieces()) if len(writer.lines) == header else []
             size = self.run.octets
             fused = len(pieces) == 1 and size > 0
@@ -350,7 +351,7 @@ class ParseEmitter:
             text = f"for {_targets(pieces[0])} in {struct}.iter_unpack(data[at:{stop}]):"
         else:
             text = f"for _ in range({count}):"
-        writer.lines.insert(header, "    " * writer.depth + text)
+        writer.lines[header:header] = wrapped("    " * writer.depth + text)
         writer.line(f"{name} = tuple({name})")
 
     def block(self, kind: Type, hint: str, sight: Sight, target: str) -> None:
@@ -391,7 +392,7 @@ class ParseEmitter:
 
 def _targets(piece: Piece) -> str:
     names = [group.name for group in piece.groups]
-    return f"{', '.join(names)}{',' * (len(names) == 1)}"
+    return f"({', '.join(names)}{',' * (len(names) == 1)})"
 
 
 def _pattern(pattern: int, length: str) -> str:

@@ -1,0 +1,164 @@
+"""pcap in all its kinds, and what is no capture at all."""
+
+import gzip
+import io
+import json
+from pathlib import Path
+
+import pytest
+from capture_writer import Blocks, ethernet, ipv4, pcap, udp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wirelock.capture.files import LARGEST, CaptureFault, Counts, Packet, read_capture
+from wirelock.errors import CaptureError
+
+CAPTURES = Path(__file__).parents[2] / "fixtures" / "captures"
+EXPECTED = json.loads((CAPTURES / "expected.json").read_text())
+MICRO, NANO, MODIFIED = 0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34
+
+
+def read(data, counts=None):
+    return list(read_capture(io.BytesIO(data), counts))
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_packets_of_the_files(name):
+    expected = EXPECTED[name]
+    packets = list(read_capture(CAPTURES / f"{name}.pcap"))
+    assert [packet.number for packet in packets] == list(range(1, expected["packets"] + 1))
+    assert [packet.time_ns for packet in packets] == expected["timestamps_ns"]
+    assert [packet.captured for packet in packets] == expected["captured"]
+    assert [packet.original for packet in packets] == expected["original"]
+    assert [len(packet.data) for packet in packets] == expected["captured"]
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize(("magic", "tick"), [(MICRO, 1000), (NANO, 1), (MODIFIED, 1000)])
+def test_every_kind_of_pcap(order, magic, tick):
+    data = pcap([(1, 2, b"one"), (0xFFFFFFFF, 999_999, b"", 70_000)], order=order, magic=magic, link=276)
+    assert read(data) == [
+        Packet(1, 1_000_000_000 + 2 * tick, 0, 276, 3, 3, b"one"),
+        Packet(2, 0xFFFFFFFF * 1_000_000_000 + 999_999 * tick, 0, 276, 0, 70_000, b""),
+    ]
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_high_bits_of_the_link_type_are_no_link_type(order):
+    assert [packet.link_type for packet in read(pcap([(0, 0, b"")], order=order, link=0x5400_0001))] == [1]
+
+
+def test_a_capture_without_packets_is_a_capture():
+    assert read(pcap([])) == []
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (b"", "is empty"),
+        (b"\xd4\xc3\xb2", "begins with d4 c3 b2, as no capture does"),
+        (b'{"packets": []}', "begins with 7b 22 70 61, as no capture does"),
+        (gzip.compress(pcap([])), "is gzip; gzip is not read yet"),
+        (b"\x28\xb5\x2f\xfd rest", "is zstd; zstd is not read yet"),
+        (pcap([])[:23], "is a pcap file of 23 bytes, less than its header"),
+        (pcap([], version=(2, 3)), "is pcap version 2.3; only version 2.4 is read"),
+        (Blocks().section(version=(2, 0)), "is no readable pcapng file: version 2.0 is not read"),
+        (Blocks().section()[:20], "is no readable pcapng file: 16 bytes wanted, 8 left"),
+        (Blocks().section()[:5], "is no readable pcapng file: 8 bytes wanted, 5 left"),
+        (b"\x0a\x0d\x0d\x0a\x1c\0\0\0\x1a\x2b\x3c\x4e", "is no readable pcapng file: 1a 2b 3c 4e states no byte order"),
+        (Blocks().block(0x0A0D0D0A, b"\x4d\x3c\x2b\x1a"), "is no readable pcapng file: Section.major: 2 wanted, 0 left"),
+    ],
+)  # fmt: skip
+def test_what_is_no_capture_says_what_it_is(tmp_path, data, problem):
+    path = tmp_path / "session.pcap"
+    path.write_bytes(data)
+    with pytest.raises(CaptureError) as caught:
+        list(read_capture(path))
+    assert str(caught.value) == f"{path}: {problem}"
+
+
+def test_what_cannot_be_opened(tmp_path):
+    for path, problem in [(tmp_path, "Is a directory"), (tmp_path / "none", "No such file"), ("a\0b", "null byte")]:
+        with pytest.raises(CaptureError, match=problem):
+            list(read_capture(path))
+    with pytest.raises(CaptureError, match="the capture: is not open in binary mode"):
+        list(read_capture(io.StringIO("text")))
+
+
+class Failing(io.BytesIO):
+    name = "disk"
+
+    def read(self, size=-1):
+        if self.tell() >= 60:
+            raise OSError(5, "Input/output error")
+        return super().read(size)
+
+
+def test_a_failing_disk_is_no_end_of_file():
+    items = read_capture(Failing(pcap([(0, 0, bytes(30))] * 3)))
+    assert next(items).number == 1
+    with pytest.raises(CaptureError, match="disk: Input/output error"):
+        next(items)
+
+
+def test_a_file_given_open_stays_open_and_one_given_by_path_is_closed(tmp_path):
+    path = tmp_path / "some.pcap"
+    path.write_bytes(pcap([(0, 0, b"x")]) * 1)
+    with path.open("rb") as file:
+        assert len(list(read_capture(file))) == 1
+        assert not file.closed
+    assert len(list(read_capture(str(path)))) == 1
+    stopped = read_capture(path)
+    next(stopped)
+    stopped.close()
+
+
+class Dribble(io.RawIOBase):
+    """A file that hands out at most three bytes at once, as pipes and sockets may."""
+
+    def __init__(self, data):
+        self.inner = io.BytesIO(data)
+
+    def read(self, size=-1):
+        return self.inner.read(min(size, 3))
+
+
+@pytest.mark.parametrize("data", [pcap([(1, 2, bytes(50))] * 3), Blocks().section() + Blocks().block(99, bytes(40))])
+def test_short_reads_are_not_the_end(data):
+    assert list(read_capture(Dribble(data))) == read(data)
+
+
+def test_counts_follow_the_reading():
+    counts = Counts()
+    items = read_capture(io.BytesIO(pcap([(0, 0, b"a"), (0, 0, b"b")])[:-1]), counts)
+    assert (next(items).number, counts) == (1, Counts(packets=1))
+    assert list(items) == [CaptureFault(2, "cut", "1 bytes wanted, 0 left", 57, "file")]
+    assert counts == Counts(packets=1, damages=1)
+
+
+def test_a_fault_reads_as_one_line():
+    fault = read(pcap([(0, 0, ethernet(ipv4(udp(b"payload"))))])[:70])[0]
+    assert str(fault) == "cut: 49 bytes wanted, 30 left (packet 1; byte 40 of the file)"
+    assert str(CaptureFault(None, "bad-option", "told", 7, "file")) == "bad-option: told (byte 7 of the file)"
+
+
+def test_a_packet_larger_than_any_ends_the_reading():
+    data = bytearray(pcap([(0, 0, b"first"), (0, 0, b"second")]))
+    data[24 + 16 + 5 + 8 :][:4]
+    data[53:57] = (LARGEST + 1).to_bytes(4, "little")
+    told = f"a packet of {LARGEST + 1} bytes"
+    assert read(bytes(data))[1:] == [CaptureFault(2, "bad-length", told, 45, "file")]
+
+
+PACKETS = st.tuples(
+    st.integers(0, 0xFFFFFFFF), st.integers(0, 0xFFFFFFFF), st.binary(max_size=40), st.integers(0, 0xFFFFFFFF)
+)
+
+
+@given(st.lists(PACKETS, max_size=5), st.sampled_from("<>"), st.sampled_from([MICRO, NANO, MODIFIED]))
+def test_what_was_written_is_read(packets, order, magic):
+    tick = 1 if magic == NANO else 1000
+    assert read(pcap(packets, order=order, magic=magic)) == [
+        Packet(number, seconds * 1_000_000_000 + fraction * tick, 0, 1, len(data), original, data)
+        for number, (seconds, fraction, data, original) in enumerate(packets, 1)
+    ]
