@@ -1,4 +1,4 @@
-"""The rule that both 16-bit rotations share: could an encoder have written these three components?
+"""The rule that both 16-bit rotations share: an encoder could have written these three components.
 
 docs/quaternion.md derives it. It is exact in integers and rejects a third of all triples.
 """
@@ -18,10 +18,7 @@ def _inner(component: Any) -> Any:
 
 REACHABLE = Rule(
     "reachable",
-    _inner(this.a)
-    + _inner(this.b)
-    + _inner(this.c)
-    + max_(_inner(this.a), _inner(this.b), _inner(this.c))
+    _inner(this.a) + _inner(this.b) + _inner(this.c) + max_(_inner(this.a), _inner(this.b), _inner(this.c))
     <= REACHABLE_LIMIT,
     "no unit quaternion has these three components as its smallest",
 )

@@ -25,6 +25,9 @@ class PoseFlags(IntFlag):
     INVISIBLE = 32
 
 
+NO_FLAGS = PoseFlags(0)
+
+
 class RotationV2(
     Record,
     layout=BitStruct(
@@ -51,7 +54,7 @@ class RotationV2(
 
     @classmethod
     def from_quaternion(
-        cls, x: float, y: float, z: float, w: float, flags: PoseFlags = PoseFlags(0)
+        cls, x: float, y: float, z: float, w: float, flags: PoseFlags = NO_FLAGS
     ) -> RotationV2:
         """Return the record for a quaternion of any length; q and -q give the same one.
 

@@ -28,7 +28,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 _HOMES = {
-    "wirelock.errors": ("CaptureError", "DecodeError", "EncodeError", "Fault", "SchemaError", "WirelockError"),
+    "wirelock.errors": (
+        "CaptureError",
+        "DecodeError",
+        "EncodeError",
+        "Fault",
+        "SchemaError",
+        "WirelockError",
+    ),
     "wirelock.layout.expression": ("abs_", "max_", "min_"),
     "wirelock.schema.record": ("Record", "derived", "layout_of"),
     "wirelock.schema.registry": ("Parsed", "Protocol", "Registry"),

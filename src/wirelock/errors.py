@@ -26,10 +26,16 @@ CODES: Final[dict[str, tuple[str, str]]] = {
         "the value is readable but would be written otherwise: padding, a Flag byte of 2..255, unknown"
         " flag bits, a signalling NaN",
     ),
-    "bad-count": ("{found} is not {allowed}", "a derived count, size or length disagrees with what it counts"),
+    "bad-count": (
+        "{found} is not {allowed}",
+        "a derived count, size or length disagrees with what it counts",
+    ),
     "unknown-case": ("{found} is none of {allowed}", "a Switch key without a case and without a default"),
     "unknown-member": ("{found} is none of {allowed}", "a value outside an enumeration"),
-    "out-of-range": ("{found} is not in {allowed}", "a value outside its width or a constraint of the record"),
+    "out-of-range": (
+        "{found} is not in {allowed}",
+        "a value outside its width or a constraint of the record",
+    ),
     "wrong-type": ("{found} is not {allowed}", "a value of another type (building only)"),
     "unknown-version": ("version {found} is none of {allowed}", "the tag's version is not known"),
     "foreign": ("{found} is not {allowed}", "the tag's magic is not ours: another protocol, no fault"),

@@ -1,4 +1,4 @@
-"""Captures and packets written with nothing but `struct`, so that the readers have something to disagree with."""
+"""Captures and packets written with `struct` alone: a second opinion for the readers to agree with."""
 
 import struct
 from ipaddress import ip_address
@@ -10,7 +10,9 @@ SOURCE_6, DESTINATION_6 = "fe80::1", "fe80::2"
 
 
 def udp(payload, *, source=1111, destination=2222, length=None):
-    return struct.pack(">HHHH", source, destination, 8 + len(payload) if length is None else length, 0) + payload
+    return (
+        struct.pack(">HHHH", source, destination, 8 + len(payload) if length is None else length, 0) + payload
+    )
 
 
 def ipv4(payload, *, protocol=17, options=b"", total=None, words=None, version=4, flags=0, offset=0):
@@ -94,7 +96,9 @@ class Blocks:
         return self.block(1, self.pack("HHI", link, 0, snaplen) + options)
 
     def enhanced(self, data, *, interface=0, ticks=0, captured=None, original=None, options=b""):
-        return self.block(6, self.pack("I", interface) + self._lengths(data, ticks, captured, original) + options)
+        return self.block(
+            6, self.pack("I", interface) + self._lengths(data, ticks, captured, original) + options
+        )
 
     def obsolete(self, data, *, interface=0, ticks=0, captured=None, original=None):
         return self.block(2, self.pack("HH", interface, 3) + self._lengths(data, ticks, captured, original))

@@ -34,7 +34,12 @@ def test_containers_have_one_size_in_both_orders(name, order):
 def test_bits_come_out_as_rfc_791_draws_them():
     head = headers.IPV4.read(bytes.fromhex("ff 4f 00 54 00 01 b2 03 40 11 00 00 7f 00 00 01 7f 00 00 02"))
     assert (head.version, head.header_length) == (15, 15)
-    assert (head.reserved, head.do_not_fragment, head.more_fragments, head.fragment_offset) == (1, 0, 1, 0x1203)
+    assert (head.reserved, head.do_not_fragment, head.more_fragments, head.fragment_offset) == (
+        1,
+        0,
+        1,
+        0x1203,
+    )
     assert (head.source, head.destination) == (b"\x7f\0\0\1", b"\x7f\0\0\2")
 
 
@@ -63,7 +68,9 @@ def test_a_header_at_the_end_or_behind_it_is_truncated(at):
 
 
 @pytest.mark.parametrize(
-    "struct", [Struct("n" / Byte, "data" / Bytes(this.n)), Struct("n" / Byte, Padding(1))], ids=["size", "unnamed"]
+    "struct",
+    [Struct("n" / Byte, "data" / Bytes(this.n)), Struct("n" / Byte, Padding(1))],
+    ids=["size", "unnamed"],
 )
 def test_headers_have_a_fixed_size_and_named_fields(struct):
     with pytest.raises(AssertionError, match="Odd"):

@@ -92,7 +92,8 @@ def _told(refused: _Refused | Found, packet: Packet) -> tuple[str, str, int]:
         return code, message, byte
     fault = refused.fault
     code = "snaplen-cut" if packet.original > packet.captured else "truncated"
-    return code, f"{fault.path}: {fault.message}", fault.byte or 0
+    # A header may lie wholly behind the end: options and extensions before it say how far they go.
+    return code, f"{fault.path}: {fault.message}", min(fault.byte or 0, packet.captured)
 
 
 def _fault(packet: Packet, code: str, message: str, byte: int) -> CaptureFault:

@@ -118,10 +118,17 @@ class RecordReader:
         frame = Frame(layout, path, 0, parent)
         for field in layout.fields:
             name = f"{path}.{field.label}" if path else field.label
-            value = self._hidden(field, record, frame, path) if not field.in_record else _attribute(record, field, name)
+            value = (
+                self._hidden(field, record, frame, path)
+                if not field.in_record
+                else _attribute(record, field, name)
+            )
             frame.values[field.label] = self.read(field.type, value, name, frame)
         for field in layout.fields:
-            if field.derived is not None and (implied := frame.compute(field.derived)) != frame.values[field.label]:
+            if (
+                field.derived is not None
+                and (implied := frame.compute(field.derived)) != frame.values[field.label]
+            ):
                 name = f"{path}.{field.label}" if path else field.label
                 raise _refuse("bad-count", name, frame.values[field.label], implied)
         self.trail.frames.append(frame)
@@ -212,4 +219,3 @@ def _attribute(record: Any, field: Field, path: str) -> Any:
         return getattr(record, field.label)
     except AttributeError:
         raise _refuse("wrong-type", path, "nothing", "a value") from None
-

@@ -86,9 +86,9 @@ class Writer:
 
 def wrapped(line: str) -> list[str]:
     """Break a long line of source behind commas that lie inside of brackets."""
-    lines, indent = [], " " * (len(line) - len(line.lstrip()) + 8)
+    lines, indent, outer = [], " " * (len(line) - len(line.lstrip()) + 8), 0
     while len(line) > WIDTH:
-        depth, quote, best = 0, "", 0
+        depth, quote, best, left_open = outer, "", 0, 0
         for i, letter in enumerate(line[:WIDTH]):
             if quote:
                 quote = "" if letter == quote else quote
@@ -97,11 +97,11 @@ def wrapped(line: str) -> list[str]:
             else:
                 depth += (letter in "([{") - (letter in ")]}")
             if letter == "," and depth > 0 and not quote and i > len(indent):
-                best = i + 1
+                best, left_open = i + 1, depth
         if not best:
             break
         lines.append(line[:best])
-        line = indent + line[best:].lstrip()
+        line, outer = indent + line[best:].lstrip(), left_open
     return [*lines, line]
 
 
@@ -189,11 +189,11 @@ def _used_twice(expression: Expression) -> list[Expression]:
 
 def limits_source(text: str, limits: tuple[Limit, ...]) -> str:
     """Return the condition under which a value keeps its limits."""
-    found = {limit.kind: limit.value for limit in limits}
+    found: dict[str, object] = {limit.kind: limit.value for limit in limits}
     parts = []
     for low, high, what in (("ge", "le", text), ("min_length", "max_length", f"len({text})")):
         if low in found and high in found:
-            parts.append(f"{found.pop(low)!r} <= {what} <= {found.pop(high)!r}")  # type: ignore[call-overload]
+            parts.append(f"{found.pop(low)!r} <= {what} <= {found.pop(high)!r}")
     words = {
         "ge": "{0} >= {1!r}", "gt": "{0} > {1!r}", "le": "{0} <= {1!r}", "lt": "{0} < {1!r}",
         "multiple_of": "{0} % {1!r} == 0", "one_of": "{0} in {1!r}",
@@ -357,4 +357,3 @@ def simple_element(kind: Type) -> str:
     if isinstance(inner, Float):
         return ("<" if inner.order == "little" else ">") + FORMATS[inner.bits]
     return ""
-

@@ -26,19 +26,15 @@ from wirelock.layout.nodes import (
     Bytes,
     Constant,
     Enum,
-    Expression,
     Flag,
     Flags,
     Float,
     If,
     Integer,
     Layout,
-    Length,
     Limit,
     Nothing,
-    Number,
     Padding,
-    Path,
     Prefix,
     Switch,
     Type,
@@ -60,23 +56,23 @@ class BuildEmitter:
     def function(self, layout: Layout) -> list[str]:
         """Return the lines of the function."""
         lines = self.writer.lines
-        value = self.read(layout, "record", "", None)
-        self.write(layout, value, "", None)
-        self.flush()
+        value = self._read(layout, "record", "", None)
+        self._write(layout, value, "", None)
+        self._flush()
         last = "    parts.append("
         if self.appends == 1 and lines and lines[-1].startswith(last):
             lines[-1] = f"    return {lines[-1].removeprefix(last)[:-1]}"
             return ["def build(record):", *lines]
         return ["def build(record):", "    parts = []", *lines, '    return b"".join(parts)']
 
-    def append(self, text: str) -> None:
+    def _append(self, text: str) -> None:
         """Write the line that adds bytes to the record's."""
         self.appends += 1
         self.writer.line(f"parts.append({text})")
 
     # -- reading attributes
 
-    def read(self, layout: Layout, name: str, hint: str, outer: Sight | None) -> Value:
+    def _read(self, layout: Layout, name: str, hint: str, outer: Sight | None) -> Value:
         """Bind a record's attributes to variables, nested records too, and check what they imply."""
         writer, sight = self.writer, Sight(outer)
         writer.give_up_if(f"type({name}) is not {layout.name}")
@@ -84,13 +80,17 @@ class BuildEmitter:
             kind = plain(field.type)
             if not field.in_record:
                 text = repr(kind.value) if isinstance(kind, Constant) else "None"
-                size = str(len(kind.value)) if isinstance(kind, Constant) and isinstance(kind.value, bytes) else ""
+                size = (
+                    str(len(kind.value))
+                    if isinstance(kind, Constant) and isinstance(kind.value, bytes)
+                    else ""
+                )
                 sight.values[field.label] = Value(text, text, size)
                 continue
             target = writer.name(f"{hint}_{field.label}" if hint else field.label)
             writer.line(f"{target} = {name}.{field.label}")
             if isinstance(kind, Layout):
-                sight.values[field.label] = self.read(kind, target, target, sight)
+                sight.values[field.label] = self._read(kind, target, target, sight)
             elif isinstance(kind, Flags):
                 writer.give_up_if(f"type({target}) is not {kind.name}")
                 raw = writer.name(f"{target}_bits")
@@ -114,7 +114,7 @@ class BuildEmitter:
 
     # -- writing values
 
-    def write(self, kind: Type, value: Value, hint: str, sight: Sight | None) -> None:
+    def _write(self, kind: Type, value: Value, hint: str, sight: Sight | None) -> None:
         """Write one value: leaves join the run, everything of no fixed place ends it."""
         inner, limits = plain(kind), limits_of(kind)
         if is_leaf(kind):
@@ -125,20 +125,18 @@ class BuildEmitter:
                 own = Sight(sight, value.fields)
                 for field in inner.fields:
                     name = f"{hint}_{field.label}" if hint else field.label
-                    self.write(field.type, own.values[field.label], name, own)
+                    self._write(field.type, own.values[field.label], name, own)
             case Nothing():
                 if value.text != "None":
                     self.writer.give_up_if(f"{value.text} is not None")
             case Array() if is_unrolled(inner, self.run.bits % 8):
-                self.unrolled(inner, value, hint, sight)
+                self._unrolled(inner, value, hint, sight)
             case _:
                 assert sight is not None
-                self.flush()
-                self.dynamic(inner, limits, value, hint, sight)
+                self._flush()
+                self._dynamic(inner, limits, value, hint, sight)
 
-    def dynamic(
-        self, kind: Type, limits: tuple[Limit, ...], value: Value, hint: str, sight: Sight
-    ) -> None:
+    def _dynamic(self, kind: Type, limits: tuple[Limit, ...], value: Value, hint: str, sight: Sight) -> None:
         writer = self.writer
         match kind:
             case Bytes(length=length):
@@ -147,39 +145,40 @@ class BuildEmitter:
                 writer.give_up_if(f"len({value.text}) != {sight.operand(length)}")
                 if limits:
                     writer.unless(limits_source(value.text, limits))
-                self.append(value.text)
+                self._append(value.text)
             case Padding(length=length, pattern=pattern):
                 assert not isinstance(length, int)
                 count = writer.name(f"{hint}_length")
                 writer.line(f"{count} = {sight.source(length)}")
                 writer.give_up_if(f"{value.text} is not None or {count} < 0")
-                self.append(f"{bytes([pattern])!r} * {count}")
+                self._append(f"{bytes([pattern])!r} * {count}")
             case Array():
-                self.array(kind, limits, value, hint, sight)
+                self._array(kind, limits, value, hint, sight)
             case If(condition=condition, type=then):
                 writer.line(f"if {sight.source(condition)}:")
-                self.block(then, value, hint, sight)
+                self._block(then, value, hint, sight)
                 writer.line(f"elif {value.text} is not None:")
                 writer.line("    return None")
             case Switch():
-                self.switch(kind, value, hint, sight)
+                self._switch(kind, value, hint, sight)
             case _:
                 raise AssertionError(f"no source for {kind}")
 
-    def unrolled(self, kind: Array, value: Value, hint: str, sight: Sight | None) -> None:
-        writer = self.writer
-        writer.give_up_if(f"type({value.text}) is not tuple or len({value.text}) != {kind.count}")
-        names = [writer.name(f"{hint}_{i}") for i in range(int(kind.count))]  # type: ignore[arg-type]
+    def _unrolled(self, kind: Array, value: Value, hint: str, sight: Sight | None) -> None:
+        writer, number = self.writer, kind.count
+        assert isinstance(number, int)
+        writer.give_up_if(f"type({value.text}) is not tuple or len({value.text}) != {number}")
+        names = [writer.name(f"{hint}_{i}") for i in range(number)]
         if names:
             writer.line(f"({', '.join(names)}{',' * (len(names) == 1)}) = {value.text}")
         for name in names:
-            self.write(kind.element, self.element(kind.element, name, sight), name, sight)
+            self._write(kind.element, self._element(kind.element, name, sight), name, sight)
 
-    def element(self, kind: Type, name: str, sight: Sight | None) -> Value:
+    def _element(self, kind: Type, name: str, sight: Sight | None) -> Value:
         """Return the value behind a variable that holds an element, case or optional value."""
         inner = plain(kind)
         if isinstance(inner, Layout):
-            return self.read(inner, name, name, sight)
+            return self._read(inner, name, name, sight)
         if isinstance(inner, Flags):
             self.writer.give_up_if(f"type({name}) is not {inner.name}")
             raw = self.writer.name(f"{name}_bits")
@@ -187,31 +186,31 @@ class BuildEmitter:
             return Value(raw, raw)
         return Value(name, name, f"len({name})")
 
-    def block(self, kind: Type, value: Value, hint: str, sight: Sight) -> None:
+    def _block(self, kind: Type, value: Value, hint: str, sight: Sight) -> None:
         """A value in a branch of its own: everything about it is written there."""
         with self.writer.indented():
             before = len(self.writer.lines)
-            self.write(kind, self.element(kind, value.text, sight), hint, sight)
-            self.flush()
+            self._write(kind, self._element(kind, value.text, sight), hint, sight)
+            self._flush()
             if len(self.writer.lines) == before:
                 self.writer.line("pass")
 
-    def switch(self, kind: Switch, value: Value, hint: str, sight: Sight) -> None:
+    def _switch(self, kind: Switch, value: Value, hint: str, sight: Sight) -> None:
         writer = self.writer
         key = writer.name(f"{hint}_key")
         writer.line(f"{key} = {sight.source(kind.key)}")
         word = "if"
         for case, then in kind.cases:
             writer.line(f"{word} {key} == {case}:")
-            self.block(then, value, f"{hint}_{case}", sight)
+            self._block(then, value, f"{hint}_{case}", sight)
             word = "elif"
         writer.line("else:")
         if kind.default is None:
             writer.line("    return None")
         else:
-            self.block(kind.default, value, f"{hint}_default", sight)
+            self._block(kind.default, value, f"{hint}_default", sight)
 
-    def array(self, kind: Array, limits: tuple[Limit, ...], value: Value, hint: str, sight: Sight) -> None:
+    def _array(self, kind: Array, limits: tuple[Limit, ...], value: Value, hint: str, sight: Sight) -> None:
         writer, items = self.writer, value.text
         writer.give_up_if(f"type({items}) is not tuple")
         if limits:
@@ -221,20 +220,20 @@ class BuildEmitter:
                 count = writer.name(f"{hint}_count")
                 writer.line(f"{count} = len({items})")
                 self.run.add(integer, Value(count, count), (), count).trusted = True
-                self.flush()
+                self._flush()
             case int(number):
                 writer.give_up_if(f"len({items}) != {number}")
             case expression:
                 writer.give_up_if(f"len({items}) != {sight.operand(expression)}")
         code = simple_element(kind.element)
         if code:
-            self.simple_array(kind, items, code)
+            self._simple_array(kind, items, code)
             return
         item = writer.name("item")
         writer.line(f"for {item} in {items}:")
-        self.block(kind.element, Value(item, item), item, sight)
+        self._block(kind.element, Value(item, item), item, sight)
 
-    def simple_array(self, kind: Array, items: str, code: str) -> None:
+    def _simple_array(self, kind: Array, items: str, code: str) -> None:
         writer, element = self.writer, plain(kind.element)
         limits = limits_of(kind.element)
         wanted = "float" if isinstance(element, Float) else "int"
@@ -248,24 +247,24 @@ class BuildEmitter:
             packed = writer.name("packed")
             writer.line(f'{packed} = pack_floats({items}, {element.bits}, "{element.order}")')
             writer.give_up_if(f"{packed} is None")
-            self.append(packed)
+            self._append(packed)
         else:
-            self.append(f'pack(f"{code[0]}{{len({items})}}{code[1]}", *{items})')
+            self._append(f'pack(f"{code[0]}{{len({items})}}{code[1]}", *{items})')
 
     # -- runs
 
-    def flush(self) -> None:
+    def _flush(self) -> None:
         """Write the run so far: checks of its values, then one pack a piece."""
         run, self.run = self.run, Run()
         if not run.slots:
             return
-        self.check_types(run)
+        self._check_types(run)
         for slot in run.slots:
-            self.check(slot)
+            self._check(slot)
         for piece in run.pieces():
-            self.pack(piece)
+            self._pack(piece)
 
-    def check_types(self, run: Run) -> None:
+    def _check_types(self, run: Run) -> None:
         wanted: dict[str, list[str]] = {}
         for slot in run.slots:
             match slot.kind:
@@ -284,10 +283,12 @@ class BuildEmitter:
         for kind_name, values in wanted.items():
             chain = " is ".join(f"type({value})" for value in values)
             self.writer.give_up_if(
-                f"type({values[0]}) is not {kind_name}" if len(values) == 1 else f"not ({chain} is {kind_name})"
+                f"type({values[0]}) is not {kind_name}"
+                if len(values) == 1
+                else f"not ({chain} is {kind_name})"
             )
 
-    def check(self, slot: Slot) -> None:
+    def _check(self, slot: Slot) -> None:
         """What packing alone would not find."""
         writer, text = self.writer, slot.value.text
         match slot.kind:
@@ -306,10 +307,10 @@ class BuildEmitter:
         if slot.limits:
             writer.unless(limits_source(text, slot.limits))
 
-    def pack(self, piece: Piece) -> None:
+    def _pack(self, piece: Piece) -> None:
         writer = self.writer
         struct = self.constants.struct(piece.format)
-        call = f"{struct}.pack({', '.join(self.argument(group) for group in piece.groups)})"
+        call = f"{struct}.pack({', '.join(self._argument(group) for group in piece.groups)})"
         floats = [
             (group, slot)
             for group in piece.groups
@@ -317,7 +318,7 @@ class BuildEmitter:
             if isinstance(slot.kind, Float) and not group.split
         ]
         if not floats:
-            self.append(call)
+            self._append(call)
             return
         packed = writer.name("packed")
         writer.line(f"{packed} = {call}")
@@ -332,35 +333,35 @@ class BuildEmitter:
             writer.line(f"    {packed} = write_nan({packed}, {text}, {place})")
             with writer.indented():
                 writer.give_up_if(f"{packed} is None")
-        self.append(packed)
+        self._append(packed)
 
-    def argument(self, group: Group) -> str:
+    def _argument(self, group: Group) -> str:
         """Return what goes into a format for one group."""
         if not group.split:
-            return self.whole(group.slots[0])
+            return self._whole(group.slots[0])
         parts = []
         for slot in group.slots:
-            raw, shift = self.raw(slot), group.shift(slot)
+            raw, shift = self._raw(slot), group.shift(slot)
             if raw != "0":
                 parts.append(f"{raw} << {shift}" if shift else raw)
         joined = " | ".join(parts) or "0"
         return joined if group.octets == 1 else f'({joined}).to_bytes({group.octets}, "big")'
 
-    def whole(self, slot: Slot) -> str:
+    def _whole(self, slot: Slot) -> str:
         text = slot.value.text
         match slot.kind:
             case Integer() | Enum() | Flags() as kind:
                 integer = kind if isinstance(kind, Integer) else kind.integer
                 return text if integer.bits in (8, 16, 32, 64) else _odd(text, integer)
             case Constant(type=Integer() as integer, value=value):
-                return repr(value) if integer.bits in (8, 16, 32, 64) else _odd(f"({value})", integer)
+                return repr(value) if integer.bits in (8, 16, 32, 64) else _odd(f"({value!r})", integer)
             case Constant(value=value):
                 return repr(value)
             case Padding(pattern=pattern):
                 return f"{bytes([pattern])!r} * {size_of(slot.kind).lowest // 8}"
         return text
 
-    def raw(self, slot: Slot) -> str:
+    def _raw(self, slot: Slot) -> str:
         """Return the bits of a value below a byte as an unsigned integer, most significant first."""
         kind, text, bits = slot.kind, slot.value.text, slot.bits
         inner = kind.type if isinstance(kind, Constant) else kind

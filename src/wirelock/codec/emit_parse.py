@@ -63,52 +63,52 @@ class ParseEmitter:
     def function(self, layout: Layout) -> list[str]:
         """Return the lines of the function."""
         writer = self.writer
-        value = self.value(layout, "", None)
-        self.flush()
-        self.emit_checks()
+        value = self._value(layout, "", None)
+        self._flush()
+        self._emit_checks()
         writer.line(f"return {value.record}, at")
         return ["def parse_from(data, at, end):", *writer.lines]
 
     # -- values
 
-    def value(self, kind: Type, hint: str, sight: Sight | None) -> Value:
+    def _value(self, kind: Type, hint: str, sight: Sight | None) -> Value:
         """Read one value: leaves join the run, everything of no fixed place ends it."""
         inner = plain(kind)
         if is_leaf(kind):
-            return self.leaf(kind, hint)
+            return self._leaf(kind, hint)
         match inner:
             case Layout():
-                return self.layout(inner, hint, sight)
+                return self._layout(inner, hint, sight)
             case Nothing():
                 return Value("None", "None")
             case Array() if is_unrolled(inner, self.run.bits % 8):
                 assert isinstance(inner.count, int)
-                items = [self.value(inner.element, f"{hint}_{i}", sight) for i in range(inner.count)]
+                items = [self._value(inner.element, f"{hint}_{i}", sight) for i in range(inner.count)]
                 text = f"({', '.join(item.record for item in items)}{',' * (len(items) == 1)})"
-                return self.limited(Value(text, text, str(inner.count)), limits_of(kind))
+                return self._limited(Value(text, text, str(inner.count)), limits_of(kind))
         assert sight is not None
         match inner:
             case Array():
-                return self.limited(self.array(inner, hint, sight), limits_of(kind))
+                return self._limited(self._array(inner, hint, sight), limits_of(kind))
             case Bytes(length=length) | Padding(length=length):
                 assert not isinstance(length, int)
-                return self.limited(self.octets(inner, length, hint, sight), limits_of(kind))
+                return self._limited(self._octets(inner, length, hint, sight), limits_of(kind))
             case If():
-                return self.optional(inner, hint, sight)
+                return self._optional(inner, hint, sight)
             case Switch():
-                return self.switch(inner, hint, sight)
+                return self._switch(inner, hint, sight)
         raise AssertionError(f"no source for {inner}")
 
-    def limited(self, value: Value, limits: tuple[Limit, ...]) -> Value:
+    def _limited(self, value: Value, limits: tuple[Limit, ...]) -> Value:
         if limits:
             self.writer.unless(limits_source(value.record, limits))
         return value
 
-    def layout(self, layout: Layout, hint: str, outer: Sight | None) -> Value:
+    def _layout(self, layout: Layout, hint: str, outer: Sight | None) -> Value:
         sight = Sight(outer)
         for field in layout.fields:
             name = f"{hint}_{field.label}" if hint else field.label
-            sight.values[field.label] = self.value(field.type, name, sight)
+            sight.values[field.label] = self._value(field.type, name, sight)
             if field.derived is not None and not _counts(field, layout):
                 self.checks.append((sight, field))
         self.checks += [(sight, rule) for rule in layout.rules]
@@ -120,7 +120,7 @@ class ParseEmitter:
             arguments = f"{{{', '.join(items)}}}"
         return Value("", f"new_{layout.name}({arguments})", fields=sight.values)
 
-    def leaf(self, kind: Type, hint: str) -> Value:
+    def _leaf(self, kind: Type, hint: str) -> Value:
         name = self.writer.name(hint)
         value = Value(name, name)
         match plain(kind):
@@ -140,22 +140,22 @@ class ParseEmitter:
 
     # -- runs
 
-    def flush(self) -> None:
+    def _flush(self) -> None:
         """Write the run so far: one check of the bytes left, then its pieces."""
         run, self.run = self.run, Run()
         if not run.slots:
             return
         if run.octets:
             self.writer.give_up_if(f"end - at < {run.octets}")
-        for piece in self.named(run.pieces()):
+        for piece in self._named(run.pieces()):
             place = f"at + {piece.byte}" if piece.byte else "at"
             struct = self.constants.struct(piece.format)
             self.writer.line(f"{_targets(piece)} = {struct}.unpack_from(data, {place})")
-            self.convert(piece)
+            self._convert(piece)
         if run.octets:
             self.writer.line(f"at += {run.octets}")
 
-    def named(self, pieces: list[Piece]) -> list[Piece]:
+    def _named(self, pieces: list[Piece]) -> list[Piece]:
         """Give each group the variable that it is unpacked into."""
         for piece in pieces:
             for group in piece.groups:
@@ -163,29 +163,29 @@ class ParseEmitter:
                 group.name = self.writer.name(f"{first}_bits") if group.split else first
         return pieces
 
-    def convert(self, piece: Piece) -> None:
+    def _convert(self, piece: Piece) -> None:
         """Write what turns unpacked numbers into values, and the checks of each."""
         for group in piece.groups:
             if not group.split:
-                self.whole(group.slots[0], group.byte)
+                self._whole(group.slots[0], group.byte)
                 continue
             name = group.name
             if group.octets > 1:
                 self.writer.line(f'{name} = from_bytes({name}, "big")')
             for slot in group.slots:
-                self.cut(slot, name, group.shift(slot), 8 * group.octets)
+                self._cut(slot, name, group.shift(slot), 8 * group.octets)
         for group in piece.groups:
             for slot in group.slots:
-                self.check(slot)
+                self._check(slot)
 
-    def whole(self, slot: Slot, byte: int) -> None:
+    def _whole(self, slot: Slot, byte: int) -> None:
         """A value of whole bytes, already unpacked into the slot's variable."""
         name = slot.hint
         match slot.kind:
             case Integer() as integer if integer.bits not in (8, 16, 32, 64):
-                self.odd_integer(name, integer)
+                self._odd_integer(name, integer)
             case Enum(integer=integer) | Flags(integer=integer) if integer.bits not in (8, 16, 32, 64):
-                self.odd_integer(name, integer)
+                self._odd_integer(name, integer)
             case Float(bits=bits, order=order):
                 place = f"at + {byte}" if byte else "at"
                 self.writer.give_up_if(
@@ -196,18 +196,18 @@ class ParseEmitter:
                 self.writer.line(f"{name} = {name} == 1")
             case Constant(type=Integer() as integer, value=value):
                 if integer.bits not in (8, 16, 32, 64):
-                    self.odd_integer(name, integer)
+                    self._odd_integer(name, integer)
                 self.writer.give_up_if(f"{name} != {value!r}")
             case Constant(value=value):
                 self.writer.give_up_if(f"{name} != {value!r}")
             case Padding(length=int(length), pattern=pattern):
                 self.writer.give_up_if(f"{name} != {_pattern(pattern, str(length))}")
 
-    def odd_integer(self, name: str, kind: Integer) -> None:
+    def _odd_integer(self, name: str, kind: Integer) -> None:
         signed = ", signed=True" if kind.signed else ""
         self.writer.line(f'{name} = from_bytes({name}, "{kind.order}"{signed})')
 
-    def cut(self, slot: Slot, group: str, shift: int, width: int) -> None:
+    def _cut(self, slot: Slot, group: str, shift: int, width: int) -> None:
         """A value of some bits out of a group's integer."""
         kind, name, bits = slot.kind, slot.hint, slot.bits
         raw = f"{group} >> {shift}" if shift else group
@@ -239,7 +239,7 @@ class ParseEmitter:
         if isinstance(kind, Constant):
             self.writer.give_up_if(f"{name} != {kind.value!r}")
 
-    def check(self, slot: Slot) -> None:
+    def _check(self, slot: Slot) -> None:
         """The checks on a value: members, known bits, and the record's limits."""
         match slot.kind:
             case Enum(name=enum):
@@ -250,7 +250,7 @@ class ParseEmitter:
         if slot.limits:
             self.writer.unless(limits_source(slot.value.text, slot.limits))
 
-    def emit_checks(self) -> None:
+    def _emit_checks(self) -> None:
         """Write what can only be checked once all fields of the block are there."""
         checks, self.checks = self.checks, []
         for sight, check in checks:
@@ -262,9 +262,9 @@ class ParseEmitter:
 
     # -- what has no fixed place
 
-    def octets(self, kind: Bytes | Padding, length: Expression, hint: str, sight: Sight) -> Value:
-        self.flush()
-        count = self.counted(length, f"{hint}_length", sight)
+    def _octets(self, kind: Bytes | Padding, length: Expression, hint: str, sight: Sight) -> Value:
+        self._flush()
+        count = self._counted(length, f"{hint}_length", sight)
         self.writer.unless(f"0 <= {count} <= end - at")
         name = self.writer.name(hint)
         self.writer.line(f"{name} = data[at:at + {count}]")
@@ -274,7 +274,7 @@ class ParseEmitter:
         self.writer.line(f"at += {count}")
         return Value(name, name, f"len({name})")
 
-    def counted(self, expression: Expression, hint: str, sight: Sight) -> str:
+    def _counted(self, expression: Expression, hint: str, sight: Sight) -> str:
         """Return a name or number for a count."""
         text = sight.source(expression)
         if isinstance(expression, Path) and text.isidentifier():
@@ -283,16 +283,16 @@ class ParseEmitter:
         self.writer.line(f"{name} = {text}")
         return name
 
-    def array(self, kind: Array, hint: str, sight: Sight) -> Value:
+    def _array(self, kind: Array, hint: str, sight: Sight) -> Value:
         match kind.count:
             case int(number):
                 count = str(number)
             case Prefix(integer=integer):
-                count = self.leaf(integer, f"{hint}_count").text
+                count = self._leaf(integer, f"{hint}_count").text
             case expression:
-                self.flush()
-                count = self.counted(expression, f"{hint}_count", sight)
-        self.flush()
+                self._flush()
+                count = self._counted(expression, f"{hint}_count", sight)
+        self._flush()
         name = self.writer.name(hint)
         element_size = size_of(kind.element)
         if element_size.lowest >= 8:
@@ -301,12 +301,12 @@ class ParseEmitter:
             self.writer.give_up_if(f"{count} < 0")
         code = simple_element(kind.element)
         if code:
-            self.simple_array(kind, name, count, code)
+            self._simple_array(kind, name, count, code)
         else:
-            self.loop(kind, name, count, sight)
+            self._loop(kind, name, count, sight)
         return Value(name, name, f"len({name})")
 
-    def simple_array(self, kind: Array, name: str, count: str, code: str) -> None:
+    def _simple_array(self, kind: Array, name: str, count: str, code: str) -> None:
         element = plain(kind.element)
         if count.isdigit():
             struct = self.constants.struct(f"{code[0]}{count}{code[1]}")
@@ -324,24 +324,24 @@ class ParseEmitter:
                 self.writer.unless(limits_source(item, limits))
         self.writer.line(f"at += {count} * {size_of(element).lowest // 8}")
 
-    def loop(self, kind: Array, name: str, count: str, sight: Sight) -> None:
+    def _loop(self, kind: Array, name: str, count: str, sight: Sight) -> None:
         """An array of records or of values that need work: one pass of the body an element."""
         writer = self.writer
         writer.line(f"{name} = []")
         header = len(writer.lines)
         with writer.indented():
             outer, self.checks = self.checks, []
-            value = self.value(kind.element, "item", sight)
-            pieces = self.named(self.run.pieces()) if len(writer.lines) == header else []
+            value = self._value(kind.element, "item", sight)
+            pieces = self._named(self.run.pieces()) if len(writer.lines) == header else []
             size = self.run.octets
             fused = len(pieces) == 1 and size > 0
             if fused:
                 self.run = Run()
                 struct = self.constants.struct(pieces[0].format)
-                self.convert(pieces[0])
+                self._convert(pieces[0])
             else:
-                self.flush()
-            self.emit_checks()
+                self._flush()
+            self._emit_checks()
             self.checks = outer
             writer.line(f"{name}.append({value.record})")
             if fused:
@@ -354,39 +354,39 @@ class ParseEmitter:
         writer.lines[header:header] = wrapped("    " * writer.depth + text)
         writer.line(f"{name} = tuple({name})")
 
-    def block(self, kind: Type, hint: str, sight: Sight, target: str) -> None:
+    def _block(self, kind: Type, hint: str, sight: Sight, target: str) -> None:
         """A value in a branch of its own: everything about it is written there."""
         with self.writer.indented():
             outer, self.checks = self.checks, []
-            value = self.value(kind, hint, sight)
-            self.flush()
-            self.emit_checks()
+            value = self._value(kind, hint, sight)
+            self._flush()
+            self._emit_checks()
             self.checks = outer
             self.writer.line(f"{target} = {value.record}")
 
-    def optional(self, kind: If, hint: str, sight: Sight) -> Value:
-        self.flush()
+    def _optional(self, kind: If, hint: str, sight: Sight) -> Value:
+        self._flush()
         target = self.writer.name(hint)
         self.writer.line(f"if {sight.source(kind.condition)}:")
-        self.block(kind.type, hint, sight, target)
+        self._block(kind.type, hint, sight, target)
         self.writer.line("else:")
         self.writer.line(f"    {target} = None")
         return Value(target, target)
 
-    def switch(self, kind: Switch, hint: str, sight: Sight) -> Value:
-        self.flush()
+    def _switch(self, kind: Switch, hint: str, sight: Sight) -> Value:
+        self._flush()
         target = self.writer.name(hint)
-        key = self.counted(kind.key, f"{hint}_key", sight)
+        key = self._counted(kind.key, f"{hint}_key", sight)
         word = "if"
         for case, then in kind.cases:
             self.writer.line(f"{word} {key} == {case}:")
-            self.block(then, f"{hint}_{case}", sight, target)
+            self._block(then, f"{hint}_{case}", sight, target)
             word = "elif"
         self.writer.line("else:")
         if kind.default is None:
             self.writer.line("    return None")
         else:
-            self.block(kind.default, f"{hint}_default", sight, target)
+            self._block(kind.default, f"{hint}_default", sight, target)
         return Value(target, target)
 
 

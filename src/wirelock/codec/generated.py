@@ -79,7 +79,9 @@ class GeneratedEngine:
             data = None
         if data is None:
             check(self.layout, record, self.names)
-            raise AssertionError(f"{self.layout.name}: generated code refuses {record!r}, the layout does not")
+            raise AssertionError(
+                f"{self.layout.name}: generated code refuses {record!r}, the layout does not"
+            )
         return data  # type: ignore[no-any-return]
 
     def _located(self, data: bytes, *, exact: bool) -> Found:

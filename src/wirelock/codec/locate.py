@@ -23,6 +23,7 @@ from wirelock.layout.nodes import (
     If,
     Integer,
     Layout,
+    Limited,
     Nothing,
     Padding,
     Prefix,
@@ -83,8 +84,10 @@ class LayoutReader:
                 mark.value = self._constant(inner, path, frame)
             case Nothing():
                 pass
-            case _:
+            case Integer() | Float() | Flag() | Enum() | Flags():
                 mark.value = self._scalar(inner, path)
+            case Limited():
+                raise AssertionError("limits do not nest")
         return mark.value
 
     def _layout(self, layout: Layout, path: str, parent: Frame | None) -> Frame:

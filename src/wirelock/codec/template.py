@@ -39,7 +39,9 @@ def template_of(names: Names, name: str) -> Template:
 class Engine(Protocol):
     """Parses and builds one record. Raises trail.Found, which the schema room turns into its errors."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """The word by which the engine is asked for."""
 
     def parse(self, data: bytes) -> Any:
         """Return the record that all of `data` is."""

@@ -13,6 +13,7 @@ from typing import Any
 from wirelock.errors import Fault
 from wirelock.layout.nodes import (
     Enum,
+    Integer,
     Layout,
     Length,
     Limit,
@@ -107,7 +108,18 @@ def _value_fault(mark: Mark) -> Fault | None:
     limits = limits_of(mark.kind)
     if mark.value is None or all(limit_holds(limit, mark.value) for limit in limits):
         return None
-    return fault_at("out-of-range", mark.path, mark.bit, kind, value_text(mark.value, limits), limits_text(limits))
+    found, allowed = value_text(mark.value, limits), limits_text(_both_ends(limits, kind))
+    return fault_at("out-of-range", mark.path, mark.bit, kind, found, allowed)
+
+
+def _both_ends(limits: tuple[Limit, ...], kind: Type) -> tuple[Limit, ...]:
+    """Let the width of an integer stand in for the end of a range that has only one."""
+    kinds = {limit.kind for limit in limits}
+    if isinstance(kind, Integer) and "ge" not in kinds and "le" in kinds:
+        return Limit("ge", kind.lowest), *limits
+    if isinstance(kind, Integer) and "ge" in kinds and "le" not in kinds:
+        return *limits, Limit("le", kind.highest)
+    return limits
 
 
 def limit_holds(limit: Limit, value: Any) -> bool:
@@ -125,9 +137,9 @@ def limit_holds(limit: Limit, value: Any) -> bool:
         case "multiple_of":
             return bool(value % argument == 0)
         case "min_length":
-            return len(value) >= argument
+            return bool(len(value) >= argument)
         case "max_length":
-            return len(value) <= argument
+            return bool(len(value) <= argument)
         case "one_of":
             return value in argument
 
@@ -149,7 +161,8 @@ def limits_text(limits: Iterable[Limit]) -> str:
         parts.append(f"length {found.pop('min_length')}..{found.pop('max_length')}")
     words = {
         "ge": "{} or more", "gt": "more than {}", "le": "{} or less", "lt": "less than {}",
-        "multiple_of": "multiples of {}", "min_length": "length {} or more", "max_length": "length {} or less",
+        "multiple_of": "multiples of {}", "min_length": "length {} or more",
+        "max_length": "length {} or less",
     }  # fmt: skip
     for kind, value in found.items():
         if kind == "one_of" and isinstance(value, tuple):

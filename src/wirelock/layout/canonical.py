@@ -109,7 +109,11 @@ def type_to_json(kind: Type) -> dict[str, Any]:
         case Bytes(length=length):
             return {"kind": "bytes", "length": _count_to_json(length)}
         case Constant(type=inner, value=value):
-            return {"kind": "constant", "of": type_to_json(inner), "value": value.hex() if isinstance(value, bytes) else value}
+            return {
+                "kind": "constant",
+                "of": type_to_json(inner),
+                "value": value.hex() if isinstance(value, bytes) else value,
+            }
         case Padding(length=length, unit=unit, pattern=pattern):
             return {"kind": "padding", "length": _count_to_json(length), "unit": unit, "pattern": pattern}
         case Nothing():
@@ -177,11 +181,14 @@ def _layout(found: Any, phase: int) -> Layout:
         label = item["name"] or f"{type(word).__name__.lower()}#{number}"
         position = cursor.take(label, kind)
         if position_text(position) != item["at"]:
-            raise SchemaError(label, f"the JSON puts the field at {item['at']}, its type at {position_text(position)}")
+            raise SchemaError(
+                label, f"the JSON puts the field at {item['at']}, its type at {position_text(position)}"
+            )
         derived = expression_from_json(item["derived"]) if "derived" in item else None
         fields.append(Field(item["name"], label, kind, position, derived))
     rules = tuple(
-        Rule(rule["name"], expression_from_json(rule["holds"]), rule["doc"]) for rule in found.get("rules", ())
+        Rule(rule["name"], expression_from_json(rule["holds"]), rule["doc"])
+        for rule in found.get("rules", ())
     )
     return Layout(tuple(fields), found["record"], rules, tuple(found.get("validators", ())))
 
@@ -192,7 +199,9 @@ def type_from_json(found: Any, phase: int = 0) -> Type:
     if "limits" not in found:
         return kind
     of_bytes = isinstance(kind, Bytes)
-    limits = tuple(Limit(name, _limit_from_json(value, kind, of_bytes)) for name, value in found["limits"].items())  # type: ignore[arg-type]
+    limits = tuple(
+        Limit(name, _limit_from_json(value, kind, of_bytes)) for name, value in found["limits"].items()
+    )  # type: ignore[arg-type]
     return Limited(kind, limits)
 
 

@@ -41,11 +41,15 @@ __all__ = ["Scope", "abs_", "max_", "min_", "read_expression"]
 
 MAX_LENGTH: Final = 1 << 48
 """No buffer holds more bytes or elements: what bounds a length that the layout does not."""
+CONTEXT_NAMES: Final = (
+    "_", "_root", "_params", "_index", "_io", "_parsing", "_building", "_sizing", "_subcons",
+)  # fmt: skip
+"""What construct itself keeps in its contexts."""
 _FREE: Final[Interval] = (-(1 << 31), (1 << 32) - 1)
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 
-class Call(ExprMixin):  # type: ignore[misc]
+class Call(ExprMixin):
     """abs, min or max inside a `this` expression. Calling it with a context computes it."""
 
     def __init__(self, name: str, function: Callable[..., Any], operands: tuple[Any, ...]) -> None:
@@ -213,7 +217,7 @@ def _path(source: Any, scope: Scope, where: str) -> Path:
     for name in names:
         if not isinstance(name, str):
             raise SchemaError(where, f"`{source!r}` looks up {name!r} in an array", "name a field")
-        if name in ("_", "_root", "_params", "_index", "_io", "_parsing", "_building", "_sizing", "_subcons"):
+        if name in CONTEXT_NAMES:
             raise SchemaError(where, f"`{name}` is not known to all engines", "name a field")
     if not names:
         raise SchemaError(where, f"`{source!r}` is a whole record", "name one of its fields")
@@ -245,7 +249,11 @@ def _read_function(source: Any, scope: Scope, where: str) -> tuple[Expression, I
         return _combine("abs", [_read(operand, scope, where)], where)
     if function is not len:
         name = function.__name__
-        remedy = f"use wirelock.{name}_ over named fields" if name in ("min", "max") else "use len_, or name fields"
+        remedy = (
+            f"use wirelock.{name}_ over named fields"
+            if name in ("min", "max")
+            else "use len_, or name fields"
+        )
         raise SchemaError(where, f"`{name}_` over an array is not known to all engines", remedy)
     if not isinstance(operand, ConstructPath):
         raise SchemaError(where, "len_ takes the path of a field", "write len_(this.items)")
@@ -262,17 +270,24 @@ def _read_function(source: Any, scope: Scope, where: str) -> tuple[Expression, I
 def _read_binary(source: Any, scope: Scope, where: str) -> tuple[Expression, Interval]:
     name = opnames[source.op]
     if name in COMPARISONS:
-        for this_side, other, spelled in ((source.lhs, source.rhs, name), (source.rhs, source.lhs, _MIRRORED[name])):
+        for this_side, other, spelled in (
+            (source.lhs, source.rhs, name),
+            (source.rhs, source.lhs, _MIRRORED[name]),
+        ):
             special = _read_comparison(this_side, other, spelled, scope, where)
             if special is not None:
                 return special
     if name not in OPERATORS:
-        remedy = {"/": "use // (floor division)", "**": "write the product out"}.get(name, "use + - * // % << >> & | ^")
+        remedy = {"/": "use // (floor division)", "**": "write the product out"}.get(
+            name, "use + - * // % << >> & | ^"
+        )
         raise SchemaError(where, f"`{name}` is not known to all engines", remedy)
     left, right = _read(source.lhs, scope, where), _read(source.rhs, scope, where)
     constant = right[0].value if isinstance(right[0], Number) else None
     if name in ("//", "%") and (constant is None or constant <= 0):
-        raise SchemaError(where, f"the right side of `{name}` may be zero or less", "divide by a positive constant")
+        raise SchemaError(
+            where, f"the right side of `{name}` may be zero or less", "divide by a positive constant"
+        )
     if name in ("<<", ">>") and (constant is None or not 0 <= constant <= 63):
         raise SchemaError(where, f"the right side of `{name}` is no constant of 0..63", "shift by a constant")
     return _combine(name, [left, right], where)
@@ -294,7 +309,9 @@ def _read_comparison(
             return Operation(name, (path, Number(value))), (0, 1)
         case Float():
             if isinstance(right, bool) or not isinstance(right, int | float) or right != right:
-                raise SchemaError(where, f"`{path}` is compared with {right!r}", "compare a float with a number")
+                raise SchemaError(
+                    where, f"`{path}` is compared with {right!r}", "compare a float with a number"
+                )
             return Operation(name, (path, Number(float(right)))), (0, 1)
         case Integer(highest=highest) if highest > INT64[1] and isinstance(right, int):
             if not 0 <= right <= highest:

@@ -38,7 +38,7 @@ class Path:
     names: tuple[str, ...]
 
     def __str__(self) -> str:
-        return "._" * self.up + "." + ".".join(self.names) if self.up else ".".join(self.names)
+        return "_." * self.up + ".".join(self.names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,6 +362,7 @@ def pieces_at(bit: int, kind: Type) -> tuple[tuple[int, int], ...]:
     if bit % 8 == 0 and width % 8 == 0:
         return ()
     inner = plain(kind)
+    inner = inner.type if isinstance(inner, Constant) else inner
     inner = inner.integer if isinstance(inner, Enum | Flags) else inner
     little = isinstance(inner, Integer | Float) and inner.order == "little"
     if not little:

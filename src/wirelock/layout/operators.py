@@ -125,7 +125,9 @@ def _render(expression: Expression, name_of: Callable[[Expression], str | None])
             # of an arithmetic operator may bind as loosely as the operator itself.
             loose_left = name not in COMPARISONS
             texts = [
-                text if binds > rule.precedence or (binds == rule.precedence and i == 0 and loose_left) else f"({text})"
+                text
+                if binds > rule.precedence or (binds == rule.precedence and i == 0 and loose_left)
+                else f"({text})"
                 for i, (text, binds) in enumerate(parts)
             ]
             return rule.python.format(*texts), rule.precedence

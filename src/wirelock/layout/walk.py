@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import construct
-from construct.expr import ExprMixin
 from construct.lib import bits2bytes, bytes2bits
 
 from wirelock.errors import SchemaError
-from wirelock.layout.expression import Scope, member_value, read_expression
+from wirelock.layout.expression import CONTEXT_NAMES, Scope, member_value, read_expression
 from wirelock.layout.nodes import (
     MAX_ARRAY_DEPTH,
     MAX_DEPTH,
@@ -123,7 +122,9 @@ def _read(source: Any, at: _Place) -> Type:
         return _read_prefixed(*prefixed, at)
     reader = _READERS.get(type(source))
     if reader is None:
-        remedy = "name it with Rebuild at the top of a Struct" if isinstance(source, construct.Rebuild) else ""
+        remedy = (
+            "name it with Rebuild at the top of a Struct" if isinstance(source, construct.Rebuild) else ""
+        )
         raise at.refuse(f"{_kind(source)} is not a kind that wirelock reads here", remedy)
     return reader(source, at)
 
@@ -137,9 +138,7 @@ def _read_struct(source: Any, at: _Place) -> Layout:
     rebuilds: dict[int, Any] = {}
     for number, part in enumerate(source.subcons):
         name, inner = _checked_name(part, at, scope), unwrap(part)
-        here = replace(
-            at.within(name or f"#{number}"), scope=scope, phase=cursor.phase, depth=at.depth + 1
-        )
+        here = replace(at.within(name or f"#{number}"), scope=scope, phase=cursor.phase, depth=at.depth + 1)
         if isinstance(inner, construct.Rebuild):
             rebuilds[number], inner = inner.func, inner.subcon
         kind = _read(inner, here)
@@ -166,8 +165,8 @@ def _checked_name(part: Any, at: _Place, scope: Scope) -> str | None:
         return None
     if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
         raise at.within(str(name)).refuse("the name is not a Python identifier", "rename the field")
-    if name == "_" or name.startswith("__"):
-        raise at.within(name).refuse("the name is one of Python's own", "rename the field")
+    if name in CONTEXT_NAMES or name.startswith("__"):
+        raise at.within(name).refuse("the name is one of construct's or Python's own", "rename the field")
     if name in scope.types:
         raise at.within(name).refuse("two fields have this name", "rename one of them")
     return name
@@ -286,7 +285,8 @@ def _check_members(members: tuple[tuple[str, int], ...], inner: Integer, at: _Pl
             raise at.refuse(f"the member {name} is {value!r}", "members are integers")
         if not inner.lowest <= value <= inner.highest:
             raise at.refuse(
-                f"the member {name} = {value} does not fit", f"{inner.bits} bits hold {inner.lowest}..{inner.highest}"
+                f"the member {name} = {value} does not fit",
+                f"{inner.bits} bits hold {inner.lowest}..{inner.highest}",
             )
 
 
@@ -310,8 +310,14 @@ def _read_const(source: Any, at: _Place) -> Type:
     inner, value = _read(source.subcon, at), source.value
     match inner:
         case Integer():
-            if isinstance(value, bool) or not isinstance(value, int) or not inner.lowest <= value <= inner.highest:
-                raise at.refuse(f"the constant {value!r} does not fit", f"give {inner.lowest}..{inner.highest}")
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, int)
+                or not inner.lowest <= value <= inner.highest
+            ):
+                raise at.refuse(
+                    f"the constant {value!r} does not fit", f"give {inner.lowest}..{inner.highest}"
+                )
             return Constant(inner, value)
         case Enum():
             number = member_value(inner, value)
@@ -379,7 +385,9 @@ def _read_switch(source: Any, at: _Place) -> Type:
     for name, case in source.cases.items():
         value = member_value(holder, name) if isinstance(holder, Enum) else name
         if value is None or not isinstance(value, int):
-            known = ", ".join(member for member, _ in holder.members) if isinstance(holder, Enum) else "integers"
+            known = (
+                ", ".join(member for member, _ in holder.members) if isinstance(holder, Enum) else "integers"
+            )
             raise at.refuse(f"the case {name!r} can never be the key", f"the key's values are {known}")
         if int(value) in cases:
             raise at.refuse(f"two cases have the key {int(value)}", "leave one out")
@@ -393,7 +401,9 @@ def _read_switch(source: Any, at: _Place) -> Type:
 
 def _no_choice_in_bits(what: str, at: _Place) -> None:
     if at.bits:
-        raise at.refuse(f"{what} inside a bit region", "read the bits as integers and choose behind the region")
+        raise at.refuse(
+            f"{what} inside a bit region", "read the bits as integers and choose behind the region"
+        )
 
 
 _READERS: Final[dict[type, Callable[[Any, _Place], Type]]] = {

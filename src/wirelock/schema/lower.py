@@ -95,14 +95,18 @@ class Lowering:
 
     def _misfit(self, where: str, annotation: Any, wanted: str) -> SchemaError:
         text = getattr(annotation, "__name__", None) or str(annotation)
-        return SchemaError(f"{self.record}.{where}", f"the annotation {text} does not fit the layout", f"write {wanted}")
+        return SchemaError(
+            f"{self.record}.{where}", f"the annotation {text} does not fit the layout", f"write {wanted}"
+        )
 
     def name(self, cls: type, found: Any, where: str) -> str:
         """Give a class its name in the layout; two classes cannot share one."""
         known = self.names.get(cls.__name__)
         if known is not None and known is not found:
             raise SchemaError(
-                f"{self.record}.{where}", f"two different classes are named {cls.__name__}", "rename one of them"
+                f"{self.record}.{where}",
+                f"two different classes are named {cls.__name__}",
+                "rename one of them",
             )
         self.names[cls.__name__] = found
         return cls.__name__
@@ -137,7 +141,8 @@ class Lowering:
             case Constant(type=Bytes()) if annotation is bytes:
                 return self._limited(kind, bytes, (Strict(), _only(kind.value)), where, metadata, values)
         wanted_text = {
-            Enum: "an IntEnum with the layout's members, or int", Flags: "an IntFlag with the layout's members, or int",
+            Enum: "an IntEnum with the layout's members, or int",
+            Flags: "an IntFlag with the layout's members, or int",
             Integer: "int or an IntEnum", Flag: "bool", Float: "float", Bytes: "bytes",
         }.get(type(kind.type if isinstance(kind, Constant) else kind), "another type")  # fmt: skip
         raise self._misfit(where, annotation, wanted_text)
@@ -145,7 +150,9 @@ class Lowering:
     def _members(self, kind: Enum | Flags, cls: Any, where: str, metadata: tuple[Any, ...]) -> Fitted:
         members = {member.name: int(member) for member in cls}
         layout = dict(kind.members)
-        if set(members.values()) != set(layout.values()) or any(layout.get(n) != v for n, v in members.items()):
+        if set(members.values()) != set(layout.values()) or any(
+            layout.get(n) != v for n, v in members.items()
+        ):
             raise SchemaError(
                 f"{self.record}.{where}",
                 f"{cls.__name__} has {_pairs(members)}, the layout has {_pairs(layout)}",
@@ -153,7 +160,9 @@ class Lowering:
             )
         for name, value in members.items():
             if not kind.integer.lowest <= value <= kind.integer.highest:
-                raise SchemaError(f"{self.record}.{where}", f"{cls.__name__}.{name} = {value} does not fit the field")
+                raise SchemaError(
+                    f"{self.record}.{where}", f"{cls.__name__}.{name} = {value} does not fit the field"
+                )
         if isinstance(kind, Flags) and any(value & (value - 1) or value < 1 for value in members.values()):
             raise SchemaError(f"{self.record}.{where}", f"{cls.__name__} has a flag of no or several bits")
         named = replace(kind, name=self.name(cls, cls, where))
@@ -163,7 +172,7 @@ class Lowering:
     def _limited(
         self,
         kind: Type,
-        base: type,
+        base: Any,
         own: tuple[Any, ...],
         where: str,
         metadata: tuple[Any, ...],
@@ -190,7 +199,7 @@ class Lowering:
         """Lower one annotated-types constraint; checks that it narrows what the wire can hold."""
         path = f"{self.record}.{where}"
         match item, kind:
-            case (at.Ge(ge=number) | at.Gt(gt=number) | at.Le(le=number) | at.Lt(lt=number)), Integer():
+            case ((at.Ge(ge=number) | at.Gt(gt=number) | at.Le(le=number) | at.Lt(lt=number)), Integer()):
                 if isinstance(number, bool) or not isinstance(number, int):
                     raise SchemaError(path, f"the constraint {item} on an integer", "compare it with an int")
                 low = isinstance(item, at.Ge | at.Gt)
@@ -202,7 +211,7 @@ class Lowering:
                         "narrow it, or widen the field",
                     )
                 return [Limit("ge" if low else "le", bound)]
-            case (at.Ge(ge=number) | at.Gt(gt=number) | at.Le(le=number) | at.Lt(lt=number)), Float():
+            case ((at.Ge(ge=number) | at.Gt(gt=number) | at.Le(le=number) | at.Lt(lt=number)), Float()):
                 if isinstance(number, bool) or not isinstance(number, int | float) or number != number:
                     raise SchemaError(path, f"the constraint {item} on a float", "compare it with a number")
                 return [Limit(type(item).__name__.lower(), float(number))]  # type: ignore[arg-type]
@@ -210,7 +219,7 @@ class Lowering:
                 if isinstance(number, bool) or not isinstance(number, int) or number < 1:
                     raise SchemaError(path, f"the constraint {item}", "give a positive int")
                 return [Limit("multiple_of", number)]
-            case (at.MinLen(min_length=number) | at.MaxLen(max_length=number)), (Bytes() | Array()):
+            case ((at.MinLen(min_length=number) | at.MaxLen(max_length=number)), (Bytes() | Array())):
                 length = kind.length if isinstance(kind, Bytes) else kind.count
                 limit = Limit("min_length" if isinstance(item, at.MinLen) else "max_length", number)
                 if not isinstance(length, int):
@@ -254,14 +263,16 @@ class Lowering:
         fixed = (at.MinLen(kind.count), at.MaxLen(kind.count)) if isinstance(kind.count, int) else ()
         return self._limited(
             replace(kind, element=element.kind),
-            tuple[element.annotation, ...],  # type: ignore[arg-type]
+            types.GenericAlias(tuple, (element.annotation, ...)),
             (BeforeValidator(ordered), *fixed),
             where,
             metadata,
             None,
         )
 
-    def _optional(self, kind: If, then: Type, annotation: Any, where: str, metadata: tuple[Any, ...]) -> Fitted:
+    def _optional(
+        self, kind: If, then: Type, annotation: Any, where: str, metadata: tuple[Any, ...]
+    ) -> Fitted:
         options = _options(annotation)
         rest = tuple(item for item in options if item is not type(None))
         if isinstance(then, Nothing):
@@ -273,7 +284,9 @@ class Lowering:
 
     def _switch(self, kind: Switch, annotation: Any, where: str, metadata: tuple[Any, ...]) -> Fitted:
         if metadata:
-            raise SchemaError(f"{self.record}.{where}", "a constraint on a whole Switch", "annotate each case")
+            raise SchemaError(
+                f"{self.record}.{where}", "a constraint on a whole Switch", "annotate each case"
+            )
         options, used = _options(annotation), set[int]()
         by_key: dict[int | None, Any] = {}
 
@@ -302,7 +315,7 @@ class Lowering:
         if len(used) != len(options):
             left = next(option for number, option in enumerate(options) if number not in used)
             raise self._misfit(where, left, "only types that a case has")
-        union = Union[tuple(by_key.values())]  # noqa: UP007 - built from a tuple
+        union: Any = Union[tuple(by_key.values())]  # noqa: UP007 - built from a tuple
         lowered = replace(kind, cases=cases, default=default)
         return Fitted(lowered, Annotated[union, WrapValidator(_case_by_key(kind, by_key))])
 
@@ -311,11 +324,15 @@ class Lowering:
         if wire is None:
             raise self._misfit(where, annotation, "a Record class with this layout")
         if metadata:
-            raise SchemaError(f"{self.record}.{where}", "a constraint on a whole record", "put it in that record")
+            raise SchemaError(
+                f"{self.record}.{where}", "a constraint on a whole record", "put it in that record"
+            )
         difference = first_difference(wire.bare, kind)
         if difference:
-            raise SchemaError(f"{self.record}.{where}", f"{annotation.__name__} has another layout here", difference)
-        for name, found in wire.names.items():
+            raise SchemaError(
+                f"{self.record}.{where}", f"{annotation.__name__} has another layout here", difference
+            )
+        for found in wire.names.values():
             self.name(found.record if isinstance(found, Template) else found, found, where)
         return Fitted(wire.lower(kind), annotation)
 
@@ -331,7 +348,7 @@ def lower_fields(
             annotation, metadata = annotations[item.label]
             fitted = lowering.fit(item.type, annotation, item.label, metadata)
             found[item.label] = fitted.annotation
-            item = replace(item, type=fitted.kind)  # noqa: PLW2901
+            item = replace(item, type=fitted.kind)
         lowered.append(item)
     return replace(layout, fields=tuple(lowered)), found
 
@@ -341,7 +358,11 @@ def first_difference(own: Layout, here: Layout) -> str:
     if [item.label for item in own.fields] != [item.label for item in here.fields]:
         return f"its fields are {', '.join(item.label for item in own.fields)}"
     for a, b in zip(own.fields, here.fields, strict=True):
-        if a.position != b.position or erased(a.type, 1) != erased(b.type, 1) or (a.derived is None) != (b.derived is None):
+        if (
+            a.position != b.position
+            or erased(a.type, 1) != erased(b.type, 1)
+            or (a.derived is None) != (b.derived is None)
+        ):
             return f"it differs in {a.label}"
     return ""
 
@@ -353,7 +374,10 @@ def erased(node: Any, depth: int) -> Any:
     if isinstance(node, tuple):
         return tuple(erased(item, depth) for item in node)
     if isinstance(node, Layout):
-        return tuple((item.label, item.position, erased(item.type, depth + 1), erased(item.derived, depth + 1)) for item in node.fields)
+        return tuple(
+            (item.label, item.position, erased(item.type, depth + 1), erased(item.derived, depth + 1))
+            for item in node.fields
+        )
     slots = getattr(type(node), "__slots__", None)
     if slots is None or isinstance(node, str | int | float | bytes):
         return node
@@ -362,7 +386,7 @@ def erased(node: Any, depth: int) -> Any:
 
 def leads_out(layout: Layout) -> bool:
     """Whether the layout reads fields around the record, so that it only means something inside another."""
-    return erased(layout, 0) != erased(layout, 1 << 16)
+    return bool(erased(layout, 0) != erased(layout, 1 << 16))
 
 
 def _case_by_key(kind: Switch, by_key: Mapping[int | None, Any]) -> Any:
@@ -411,10 +435,12 @@ def _ungrouped(metadata: tuple[Any, ...]) -> Iterator[Any]:
 def _merged(limits: list[Limit], where: str, record: str) -> tuple[Limit, ...]:
     kinds = [limit.kind for limit in limits]
     if len(set(kinds)) != len(kinds):
-        raise SchemaError(f"{record}.{where}", f"two constraints of one kind: {limits_text(limits)}", "leave one out")
-    found = {limit.kind: limit.value for limit in limits}
+        raise SchemaError(
+            f"{record}.{where}", f"two constraints of one kind: {limits_text(limits)}", "leave one out"
+        )
+    found: dict[str, Any] = {limit.kind: limit.value for limit in limits}
     for low, high in (("ge", "le"), ("min_length", "max_length")):
-        if low in found and high in found and found[low] > found[high]:  # type: ignore[index, operator]
+        if low in found and high in found and found[low] > found[high]:
             raise SchemaError(f"{record}.{where}", f"no value is in {limits_text(limits)}", "swap the bounds")
     order = ("ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "one_of")
     return tuple(sorted(limits, key=lambda limit: order.index(limit.kind)))

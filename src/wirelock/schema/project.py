@@ -1,9 +1,9 @@
 """Where a project keeps its protocols, goldens and lock: `[tool.wirelock]` in its pyproject.toml.
 
-    [tool.wirelock]
-    protocols = "protocol:PROTOCOLS"      # module:name of a Registry; required
-    fixtures = "fixtures"                 # golden files, <protocol>/v<N>.json
-    lock = "protocol/wirelock.lock"       # beside the protocols' module unless said otherwise
+[tool.wirelock]
+protocols = "protocol:PROTOCOLS"      # module:name of a Registry; required
+fixtures = "fixtures"                 # golden files, <protocol>/v<N>.json
+lock = "protocol/wirelock.lock"       # beside the protocols' module unless said otherwise
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def find_project(start: Path, protocols: str | None = None) -> Project:
     chosen = protocols or settings.get("protocols")
     if chosen is None:
         raise ProjectError(
-            f"no [tool.wirelock] with protocols = \"module:NAME\" in a pyproject.toml at or above {start};"
+            f'no [tool.wirelock] with protocols = "module:NAME" in a pyproject.toml at or above {start};'
             " add it, or say --protocols module:NAME"
         )
     module = root.joinpath(*chosen.partition(":")[0].split("."))
@@ -100,7 +100,9 @@ def _settings(file: Path) -> dict[str, Any] | None:
     known = ("protocols", "fixtures", "lock")
     for key, value in found.items():
         if key not in known:
-            raise ProjectError(f"{file}: [tool.wirelock] has no setting {key!r}: there are {', '.join(known)}")
+            raise ProjectError(
+                f"{file}: [tool.wirelock] has no setting {key!r}: there are {', '.join(known)}"
+            )
         if not isinstance(value, str):
             raise ProjectError(f"{file}: [tool.wirelock] {key} = {value!r} is no string")
     return found  # type: ignore[no-any-return]

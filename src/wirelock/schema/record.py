@@ -53,7 +53,12 @@ class Wire:
     """What a record class knows of its bytes: construct, layout, the classes it names, its engines."""
 
     def __init__(
-        self, record: type[Record], source: Any, bare: Layout, annotations: dict[str, Any], rules: tuple[Rule, ...]
+        self,
+        record: type[Record],
+        source: Any,
+        bare: Layout,
+        annotations: dict[str, Any],
+        rules: tuple[Rule, ...],
     ) -> None:
         self.record = record
         self.source = source
@@ -65,7 +70,10 @@ class Wire:
         lowering = Lowering(record.__name__)
         _, self.validated_as = lower_fields(bare, annotations, lowering)
         self.validators = (*_python_validators(record), *lowering.validators)
-        self.names: Names = {**lowering.names, record.__name__: Template(record, make_of(record), self.validate)}
+        self.names: Names = {
+            **lowering.names,
+            record.__name__: Template(record, make_of(record), self.validate),
+        }
         self.layout = self.lower(bare)
         self.free = leads_out(self.layout)
         self._engines: dict[str, Engine] = {}
@@ -91,7 +99,9 @@ class Wire:
             raise ValueError(f"there is no engine {name!r}: the engines of a record are {', '.join(ENGINES)}")
         if self.free:
             raise SchemaError(
-                self.record.__name__, "the layout reads fields around the record", "parse the record that holds it"
+                self.record.__name__,
+                "the layout reads fields around the record",
+                "parse the record that holds it",
             )
         if name == "reference":
             from wirelock.codec.reference import ReferenceEngine
@@ -130,12 +140,16 @@ class Record(BaseModel):
 
     layout: ClassVar[Any]
     __wirelock__: ClassVar[Wire]
+    __bare__: ClassVar[Layout]
+    __rules__: ClassVar[tuple[Rule, ...]]
 
     def __init_subclass__(cls, *, layout: Any = None, rules: Iterable[Rule] = (), **options: Any) -> None:
         super().__init_subclass__(**options)
         inherited = getattr(cls, "layout", None)
         if inherited is not None:
-            raise SchemaError(cls.__name__, "a record cannot extend another record's layout", "derive from Record")
+            raise SchemaError(
+                cls.__name__, "a record cannot extend another record's layout", "derive from Record"
+            )
         if layout is None:
             if rules:
                 raise SchemaError(cls.__name__, "rules without a layout", "give layout=Struct(...)")
@@ -143,8 +157,8 @@ class Record(BaseModel):
         cls.layout = layout
         bare = _bare_layout(cls, layout)
         _check_names(cls, bare)
-        cls.__bare__ = bare  # type: ignore[attr-defined]
-        cls.__rules__ = tuple(rules)  # type: ignore[attr-defined]
+        cls.__bare__ = bare
+        cls.__rules__ = tuple(rules)
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
@@ -155,8 +169,10 @@ class Record(BaseModel):
         if not cls.__pydantic_fields_complete__:
             cls.model_rebuild(_parent_namespace_depth=4)
         _check_fields(cls, bare)
-        annotations = {name: (info.annotation, tuple(info.metadata)) for name, info in cls.model_fields.items()}
-        cls.__wirelock__ = Wire(cls, cls.layout, bare, annotations, cls.__rules__)  # type: ignore[attr-defined]
+        annotations = {
+            name: (info.annotation, tuple(info.metadata)) for name, info in cls.model_fields.items()
+        }
+        cls.__wirelock__ = Wire(cls, cls.layout, bare, annotations, cls.__rules__)
         for item in cls.__wirelock__.layout.fields:
             if item.in_record:
                 _set_field(cls, item, cls.__wirelock__.validated_as[item.label])
@@ -219,6 +235,13 @@ def layout_of(record: type[Record]) -> Layout:
     return wire_of(record).layout
 
 
+def source_of(record: type[Record]) -> str:
+    """Return the Python source that the generated engine runs for a record."""
+    engine = wire_of(record).engine("generated")
+    assert isinstance(engine, GeneratedEngine)
+    return engine.source
+
+
 def as_bytes(data: Buffer) -> bytes:
     """Return a buffer as bytes. Raises TypeError for anything that is no buffer, such as a str or int."""
     return data if type(data) is bytes else bytes(memoryview(data))
@@ -269,10 +292,14 @@ def _check_fields(cls: type[Record], layout: Layout) -> None:
     found = list(cls.model_fields)
     for name in wanted:
         if name not in found:
-            raise SchemaError(f"{cls.__name__}.{name}", "the layout has this field, the record has not", "annotate it")
+            raise SchemaError(
+                f"{cls.__name__}.{name}", "the layout has this field, the record has not", "annotate it"
+            )
     for name in found:
         if name not in wanted:
-            raise SchemaError(f"{cls.__name__}.{name}", "the record has this field, the layout has not", "leave it out")
+            raise SchemaError(
+                f"{cls.__name__}.{name}", "the record has this field, the layout has not", "leave it out"
+            )
     if found != wanted:
         first = next(a for a, b in zip(found, wanted, strict=True) if a != b)
         raise SchemaError(
@@ -287,12 +314,16 @@ def _set_field(cls: type[Record], item: Any, annotation: Any) -> None:
     info.annotation, info.metadata = annotation, []
     if item.derived is not None:
         if info.default is not _DERIVED and not info.is_required():
-            raise SchemaError(f"{cls.__name__}.{item.label}", "a derived field cannot have a default", "use derived()")
+            raise SchemaError(
+                f"{cls.__name__}.{item.label}", "a derived field cannot have a default", "use derived()"
+            )
         info.default = _DERIVED
     elif isinstance(kind, Constant | Nothing | Padding):
         info.default = kind.value if isinstance(kind, Constant) else None
     elif info.default is _DERIVED:
-        raise SchemaError(f"{cls.__name__}.{item.label}", "no other field implies this one", "leave out derived()")
+        raise SchemaError(
+            f"{cls.__name__}.{item.label}", "no other field implies this one", "leave out derived()"
+        )
 
 
 def _derive(record: Record, expression: Any) -> int:
@@ -310,10 +341,13 @@ def _python_validators(cls: type[Record]) -> tuple[str, ...]:
     """Name everything in Python that pydantic runs on the record and other engines cannot."""
     decorators = cls.__pydantic_decorators__
     found = [f"validator {name}" for name in (*decorators.field_validators, *decorators.validators)]
-    found += [f"validator {name}" for name in (*decorators.model_validators, *decorators.root_validators) if name != "_complete"]
+    found += [
+        f"validator {name}"
+        for name in (*decorators.model_validators, *decorators.root_validators)
+        if name != "_complete"
+    ]
     if cls.model_post_init is not BaseModel.model_post_init:
         found.append("model_post_init")
     if cls.__private_attributes__:
         found.append("private attributes")
     return tuple(found)
-

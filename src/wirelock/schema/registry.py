@@ -6,7 +6,7 @@ Reading the tag is the only dispatch there is: a lookup of its bytes. Nothing re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from wirelock.codec.locate import scalar_from_bits
 from wirelock.codec.trail import Found, value_text
 from wirelock.errors import DecodeError, Fault, SchemaError
 from wirelock.layout.canonical import digest
-from wirelock.layout.nodes import Constant, Integer, Layout, plain, size_of
+from wirelock.layout.nodes import Constant, Integer, Layout, Type, plain, size_of
 from wirelock.schema.record import Buffer, Record, as_bytes, layout_of, wire_of
 
 __all__ = ["Parsed", "Protocol", "Registry"]
@@ -61,9 +61,13 @@ class Protocol:
             if not (isinstance(record, type) and issubclass(record, Record)):
                 raise SchemaError(f"{name} v{version}", f"{record!r} is no Record class")
             if wire_of(record).free:
-                raise SchemaError(f"{name} v{version}", f"{record.__name__} only means something inside another record")
+                raise SchemaError(
+                    f"{name} v{version}", f"{record.__name__} only means something inside another record"
+                )
             if repeats and layout_of(record).size.lowest == 0:
-                raise SchemaError(f"{name} v{version}", "a record that may take no bytes cannot repeat", "drop repeats")
+                raise SchemaError(
+                    f"{name} v{version}", "a record that may take no bytes cannot repeat", "drop repeats"
+                )
         self.name = name
         self.versions: Mapping[int, type[Record]] = MappingProxyType(dict(sorted(versions.items())))
         self.tag = (tag,) if isinstance(tag, str) else tuple(tag)
@@ -108,7 +112,9 @@ class Protocol:
         except Found as found:
             raise DecodeError(self.label(version), found.fault) from None
 
-    def parse_all(self, data: Buffer, *, version: int | None = None, engine: str = "generated") -> Iterator[Parsed]:
+    def parse_all(
+        self, data: Buffer, *, version: int | None = None, engine: str = "generated"
+    ) -> Iterator[Parsed]:
         """Yield each record of a datagram: exactly one, or all of them if the protocol `repeats`.
 
         Raises as parse does; a fault's bytes count from the start of `data`, and its path begins with
@@ -153,14 +159,18 @@ class Protocol:
             fields = self.layout(version).fields[: len(self.tag)]
             where = self.label(version)
             if tuple(item.label for item in fields) != self.tag:
-                raise SchemaError(where, f"the layout does not begin with {', '.join(self.tag)}", "put the tag first")
+                raise SchemaError(
+                    where, f"the layout does not begin with {', '.join(self.tag)}", "put the tag first"
+                )
             for item in fields:
                 if not isinstance(plain(item.type), Constant):
-                    raise SchemaError(f"{where}: {item.label}", "a field of the tag is not constant", "make it a Const")
+                    raise SchemaError(
+                        f"{where}: {item.label}", "a field of the tag is not constant", "make it a Const"
+                    )
             bits = sum(size_of(item.type).lowest for item in fields)
             if bits % 8:
                 raise SchemaError(where, f"the tag takes {bits} bits", "let the tag end with a byte")
-            octets = constant_octets(tuple(plain(item.type) for item in fields))  # type: ignore[arg-type]
+            octets = constant_octets([plain(item.type) for item in fields])
             if octets in self._by_tag:
                 other = self.label(self._by_tag[octets])
                 raise SchemaError(where, f"the tag is that of {other}", "give each version a tag of its own")
@@ -169,8 +179,14 @@ class Protocol:
                 a, b = plain(item.type), plain(other_item.type)
                 assert isinstance(a, Constant) and isinstance(b, Constant)
                 last = number == len(self.tag) - 1
-                if a.type != b.type or item.position != other_item.position or (not last and a.value != b.value):
-                    raise SchemaError(f"{where}: {item.label}", "the versions do not share this part of the tag")
+                if (
+                    a.type != b.type
+                    or item.position != other_item.position
+                    or (not last and a.value != b.value)
+                ):
+                    raise SchemaError(
+                        f"{where}: {item.label}", "the versions do not share this part of the tag"
+                    )
             self._by_tag[octets], self._tag_size = version, bits // 8
 
     def _tag_fault(self, found: bytes) -> Fault:
@@ -184,14 +200,18 @@ class Protocol:
             if len(found) < end:
                 whole, known = bit // 8, next(iter(self._by_tag))
                 if item.label != last and found[whole:] != known[whole : len(found)]:
-                    return Fault("foreign", item.label, found[whole:].hex(" "), value_text(constant.value), whole)
+                    return Fault(
+                        "foreign", item.label, found[whole:].hex(" "), value_text(constant.value), whole
+                    )
                 return Fault("truncated", item.label, str(len(found) - whole), str(end - whole), whole)
             raw = int.from_bytes(found[:end], "big") >> (8 * end - bit - size) & ((1 << size) - 1)
             value: Any = raw.to_bytes(size // 8, "big")
             if isinstance(constant.type, Integer):
                 value = scalar_from_bits(raw, constant.type)[0]
             if item.label == last:
-                return Fault("unknown-version", item.label, value_text(value), self._versions_text(), bit // 8)
+                return Fault(
+                    "unknown-version", item.label, value_text(value), self._versions_text(), bit // 8
+                )
             if value != constant.value:
                 return Fault("foreign", item.label, value_text(value), value_text(constant.value), bit // 8)
             bit += size
@@ -206,10 +226,11 @@ class Protocol:
         return ", ".join(values)
 
 
-def constant_octets(constants: tuple[Constant, ...]) -> bytes:
+def constant_octets(constants: Iterable[Type]) -> bytes:
     """Return the bytes of constants that follow each other and end with a byte."""
     raw, width = 0, 0
     for constant in constants:
+        assert isinstance(constant, Constant)
         size = size_of(constant).lowest
         if isinstance(constant.value, bytes):
             value = int.from_bytes(constant.value, "big")
@@ -234,7 +255,9 @@ class Registry:
             for tag, version in protocol.tags.items():
                 for known, label in tags.items():
                     if known.startswith(tag) or tag.startswith(known):
-                        raise SchemaError(protocol.label(version), f"its tag begins as that of {label}", "change a magic")
+                        raise SchemaError(
+                            protocol.label(version), f"its tag begins as that of {label}", "change a magic"
+                        )
             tags |= {tag: protocol.label(version) for tag, version in protocol.tags.items()}
 
     def __iter__(self) -> Iterator[Protocol]:

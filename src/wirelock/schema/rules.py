@@ -41,6 +41,8 @@ def read_rules(rules: Iterable[Rule], layout: nodes.Layout) -> tuple[nodes.Rule,
             raise SchemaError(where, "two rules have this name", "rename one of them")
         expression = read_expression(rule.expression, scope, where, condition=True)
         if any(path.up for path in paths_in(expression)):
-            raise SchemaError(where, "the rule reads fields around the record", "put it in the record around it")
+            raise SchemaError(
+                where, "the rule reads fields around the record", "put it in the record around it"
+            )
         found[rule.name] = nodes.Rule(rule.name, expression, rule.message)
     return tuple(found.values())

@@ -29,7 +29,12 @@ def integer_metadata(kind: Integer) -> tuple[Any, ...]:
 
 
 def _integer_from_json(value: Any, info: ValidationInfo) -> Any:
-    if info.mode == "json" and isinstance(value, str) and value.removeprefix("-").isdecimal() and len(value) < 400:
+    if (
+        info.mode == "json"
+        and isinstance(value, str)
+        and value.removeprefix("-").isdecimal()
+        and len(value) < 400
+    ):
         return int(value)
     return value
 
@@ -63,7 +68,12 @@ def float_metadata(kind: Float) -> tuple[Any, ...]:
         return value if isfinite(value) else {"bits": f"{float_to_bits(value, bits):0{bits // 4}x}"}
 
     # Validators before the core run outermost first, those after it innermost first.
-    return Strict(), BeforeValidator(from_json), AfterValidator(rounded), PlainSerializer(to_json, when_used="json")
+    return (
+        Strict(),
+        BeforeValidator(from_json),
+        AfterValidator(rounded),
+        PlainSerializer(to_json, when_used="json"),
+    )
 
 
 def ordered(value: Any) -> Any:

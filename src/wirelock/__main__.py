@@ -1,0 +1,5 @@
+"""`python -m wirelock`: the command line."""
+
+from wirelock.cli import main
+
+main()

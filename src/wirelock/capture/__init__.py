@@ -1,0 +1,1 @@
+"""Captured packets -> typed rows and faults."""

@@ -1,0 +1,225 @@
+"""Capture files -> rows (records with the packet that brought them) and faults, in packet order.
+
+Streams: nothing is kept but the Summary's counts. A record's fault counts bytes from the start of the
+UDP payload, as a packet analyser shows it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO
+
+from wirelock.capture.datagrams import Datagram, read_datagrams
+from wirelock.capture.files import CaptureFault, Counts, Packet, read_capture
+from wirelock.errors import DecodeError, Fault
+from wirelock.schema.record import Record
+from wirelock.schema.registry import Parsed, Protocol, Registry
+
+__all__ = ["FaultRow", "Row", "Selection", "Summary", "decode"]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which datagrams to decode, and as what.
+
+    `ports`: only datagrams from or to one of these (all if empty). `skip`: payload bytes before the
+    first record. `protocol` and `version`: what the payload is, where its tag is not to decide.
+    """
+
+    ports: frozenset[int] = frozenset()
+    skip: int = 0
+    protocol: Protocol | None = None
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One record with the datagram that brought it."""
+
+    file: str
+    datagram: Datagram
+    parsed: Parsed
+
+    @property
+    def record(self) -> Record:
+        """The record."""
+        return self.parsed.record
+
+
+@dataclass(frozen=True, slots=True)
+class FaultRow:
+    """One fault: of the file, of a packet's headers, or of a record.
+
+    `packet`, `datagram` and `record` (such as `snapshot v2`) are None as far as they are not known.
+    """
+
+    file: str
+    code: str
+    path: str
+    message: str
+    place: str
+    packet: int | None = None
+    datagram: Datagram | None = None
+    record: str | None = None
+    byte: int | None = None
+
+    def __str__(self) -> str:
+        origin = [self.file]
+        if self.packet is not None:
+            origin.append(f"packet {self.packet}")
+        if self.datagram is not None:
+            if self.datagram.time_ns is not None:
+                origin.append(utc(self.datagram.time_ns))
+            source = endpoint(self.datagram.source, self.datagram.source_port)
+            origin.append(
+                f"{source} -> {endpoint(self.datagram.destination, self.datagram.destination_port)}"
+            )
+        where = f"{self.path}: " if self.path else ""
+        place = f" ({self.place})" if self.place else ""
+        return f"{' '.join(origin)}: {self.record or self.code}: {where}{self.message}{place}"
+
+
+@dataclass(slots=True)
+class Summary:
+    """What was in the captures, counted while they are decoded.
+
+    Every packet is counted once: packets = datagrams + other_traffic + refused; every datagram once:
+    datagrams = decoded + faulty + foreign + other_ports. `faults` counts fault rows by code; `bytes`
+    are those of the packets as captured, link headers included.
+    """
+
+    files: int = 0
+    bytes: int = 0
+    packets: int = 0
+    datagrams: int = 0
+    refused: int = 0
+    other_traffic: Counter[str] = field(default_factory=Counter)
+    other_ports: int = 0
+    foreign: int = 0
+    decoded: int = 0
+    faulty: int = 0
+    records: Counter[str] = field(default_factory=Counter)
+    faults: Counter[str] = field(default_factory=Counter)
+    first_ns: int | None = None
+    last_ns: int | None = None
+
+    @property
+    def duration_ns(self) -> int | None:
+        """From the first datagram's time to the last's; None where no datagram has a time."""
+        if self.first_ns is None or self.last_ns is None:
+            return None
+        return self.last_ns - self.first_ns
+
+    def see(self, time_ns: int | None) -> None:
+        """Note the time of a datagram."""
+        if time_ns is not None:
+            self.first_ns = time_ns if self.first_ns is None else min(self.first_ns, time_ns)
+            self.last_ns = time_ns if self.last_ns is None else max(self.last_ns, time_ns)
+
+
+def decode(
+    capture: Path | BinaryIO,
+    registry: Registry,
+    selection: Selection,
+    summary: Summary,
+    name: str | None = None,
+) -> Iterator[Row | FaultRow]:
+    """Yield the rows and faults of one capture, and keep the summary.
+
+    `name` stands for the file in rows. Raises CaptureError where the file is no capture.
+    """
+    file = name or (os.fspath(capture) if isinstance(capture, Path) else "-")
+    counts = Counts()
+    try:
+        for item in read_datagrams(_counted(read_capture(capture, counts), summary), counts):
+            if isinstance(item, CaptureFault):
+                summary.faults[item.code] += 1
+                place = f"byte {item.byte} of the {item.within}"
+                yield FaultRow(file, item.code, "", item.message, place, item.packet, byte=item.byte)
+                continue
+            summary.datagrams += 1
+            summary.see(item.time_ns)
+            if selection.ports.isdisjoint((item.source_port, item.destination_port)) and selection.ports:
+                summary.other_ports += 1
+                continue
+            yield from _decode_datagram(item, file, registry, selection, summary)
+    finally:
+        summary.files += 1
+        summary.refused += counts.refused
+        summary.other_traffic += counts.others
+
+
+def _counted(items: Iterator[Packet | CaptureFault], summary: Summary) -> Iterator[Packet | CaptureFault]:
+    for item in items:
+        if isinstance(item, Packet):
+            summary.packets += 1
+            summary.bytes += item.captured
+        yield item
+
+
+def _decode_datagram(
+    datagram: Datagram, file: str, registry: Registry, selection: Selection, summary: Summary
+) -> Iterator[Row | FaultRow]:
+    if datagram.faults:
+        # The payload is not what was sent, so its record's own faults would blame the sender.
+        summary.faulty += 1
+        for fault in datagram.faults:
+            summary.faults[fault.code] += 1
+            place = f"byte {fault.byte} of the {fault.within}"
+            yield FaultRow(
+                file, fault.code, "", fault.message, place, datagram.packet, datagram, byte=fault.byte
+            )
+        return
+    payload = datagram.payload[selection.skip :]
+    try:
+        if len(datagram.payload) < selection.skip:
+            raise DecodeError(
+                "payload",
+                Fault("truncated", "", str(len(datagram.payload)), str(selection.skip), -selection.skip),
+            )
+        if selection.protocol is None:
+            records = registry.parse_all(payload)
+        else:
+            records = selection.protocol.parse_all(payload, version=selection.version)
+        for parsed in records:
+            summary.records[parsed.label] += 1
+            yield Row(file, datagram, parsed)
+        summary.decoded += 1
+    except DecodeError as error:
+        if error.code == "foreign":
+            summary.foreign += 1
+            return
+        found = error.fault.within("", selection.skip)
+        summary.faulty += 1
+        summary.faults[found.code] += 1
+        yield FaultRow(
+            file,
+            found.code,
+            found.path,
+            found.message,
+            found.place,
+            datagram.packet,
+            datagram,
+            error.record,
+            found.byte,
+        )
+
+
+def endpoint(address: str, port: int) -> str:
+    """Return an address and port as URLs write them: an IPv6 address goes into brackets."""
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def utc(time_ns: int) -> str:
+    """Return nanoseconds since the epoch as an ISO 8601 time, to the last digit; plain outside its years."""
+    seconds, nanoseconds = divmod(time_ns, 10**9)
+    try:
+        text = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    except (OverflowError, ValueError, OSError):
+        return f"{time_ns} ns"
+    return f"{text}.{nanoseconds:09}Z"

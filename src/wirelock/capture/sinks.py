@@ -1,0 +1,265 @@
+"""Rows and faults -> text: aligned lines for people, JSONL and CSV for programs.
+
+An output file appears under its name only when it is whole; until then it is a temporary file beside
+it, and after a failure there is nothing. Rows are written as they come: memory stays flat.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import stat
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, Protocol, TextIO
+
+from wirelock.capture.decode import FaultRow, Row, endpoint
+from wirelock.layout.nodes import Layout, plain
+from wirelock.schema.registry import Registry
+
+__all__ = ["FORMATS", "FaultSink", "RowSink", "fault_sink", "output", "row_sink"]
+
+FORMATS: Final = ("table", "jsonl", "csv")
+
+
+class RowSink(Protocol):
+    """Takes rows, in order."""
+
+    def write(self, row: Row) -> None:
+        """Write one row."""
+
+
+class FaultSink(Protocol):
+    """Takes faults, in order."""
+
+    def write(self, fault: FaultRow) -> None:
+        """Write one fault."""
+
+
+@contextmanager
+def output(path: Path) -> Iterator[TextIO]:
+    """Open a text file that appears under its name only if the block ends without an exception.
+
+    A path that is no regular file, such as a pipe or /dev/stdout, is written to directly.
+    """
+    if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+        with path.open("w", encoding="utf-8", newline="") as stream:
+            yield stream
+        return
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(name).chmod(0o666 & ~umask)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def row_sink(form: str, stream: TextIO, registry: Registry, width: int | None, many_files: bool) -> RowSink:
+    """Return the sink for a format of FORMATS; `width` cuts the lines of a table."""
+    if form == "jsonl":
+        return _JsonRows(stream, many_files)
+    if form == "csv":
+        return _CsvRows(stream, registry, many_files)
+    return _TableRows(stream, width, many_files)
+
+
+def fault_sink(form: str, stream: TextIO) -> FaultSink:
+    """Return the sink of faults for `jsonl`, `csv`, or `table`: one line a fault for people."""
+    if form == "jsonl":
+        return _JsonFaults(stream)
+    return _CsvFaults(stream) if form == "csv" else _FaultLines(stream)
+
+
+def _origin(row: Row | FaultRow, many_files: bool) -> dict[str, Any]:
+    """The columns that say which packet a row or fault is from."""
+    datagram = row.datagram
+    found: dict[str, Any] = {"file": row.file} if many_files else {}
+    found["packet"] = row.packet if isinstance(row, FaultRow) else row.datagram.packet
+    if datagram is None:
+        return {
+            **found,
+            **dict.fromkeys(("time_ns", "source", "source_port", "destination", "destination_port")),
+        }
+    # Beyond 2^53 an integer is a string in all JSON of ours: many readers would round it.
+    return {
+        **found,
+        "time_ns": None if datagram.time_ns is None else str(datagram.time_ns),
+        "source": datagram.source,
+        "source_port": datagram.source_port,
+        "destination": datagram.destination,
+        "destination_port": datagram.destination_port,
+    }
+
+
+class _JsonRows:
+    def __init__(self, stream: TextIO, many_files: bool) -> None:
+        self._stream = stream
+        self._many_files = many_files
+
+    def write(self, row: Row) -> None:
+        head = {
+            **_origin(row, self._many_files),
+            "protocol": row.parsed.protocol.name,
+            "version": row.parsed.version,
+        }
+        text = json.dumps(head, separators=(",", ":"), ensure_ascii=False)
+        self._stream.write(f'{text[:-1]},"record":{row.record.model_dump_json()}}}\n')
+
+
+class _CsvRows:
+    """One column for each field of any version; records inside are dotted, lists are JSON."""
+
+    def __init__(self, stream: TextIO, registry: Registry, many_files: bool) -> None:
+        self._many_files = many_files
+        self._columns: dict[str, None] = {}
+        for protocol in registry:
+            for version in protocol.versions:
+                self._columns |= dict.fromkeys(columns_of(protocol.layout(version)))
+        self._writer = csv.writer(stream, lineterminator="\n")
+        names = ["file"] if many_files else []
+        names += ["packet", "time_ns", "source", "source_port", "destination", "destination_port"]
+        self._writer.writerow([*names, "protocol", "version", *self._columns])
+
+    def write(self, row: Row) -> None:
+        cells = dict(_flat(row.record.model_dump(mode="json"), ""))
+        self._writer.writerow(
+            [
+                *_origin(row, self._many_files).values(),
+                row.parsed.protocol.name,
+                row.parsed.version,
+                *(_cell(cells.get(name)) for name in self._columns),
+            ]
+        )
+
+
+def columns_of(layout: Layout, prefix: str = "") -> Iterator[str]:
+    """Yield the columns of a record in wire order: dotted for the fields of records inside of it."""
+    for item in layout.fields:
+        if not item.in_record:
+            continue
+        kind = plain(item.type)
+        if isinstance(kind, Layout):
+            yield from columns_of(kind, f"{prefix}{item.label}.")
+        else:
+            yield f"{prefix}{item.label}"
+
+
+def _flat(values: dict[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        yield f"{prefix}{name}", value
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{name}.")
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, list | dict):
+        return json.dumps(value, separators=(",", ":"))
+    return value
+
+
+class _TableRows:
+    def __init__(self, stream: TextIO, width: int | None, many_files: bool) -> None:
+        self._stream = stream
+        self._width = width
+        self._many_files = many_files
+        self._first_ns: int | None = None
+        header = (
+            f"{'packet':>7}  {'seconds':>13}  {'source':<21}  {'destination':<21}  {'record':<12}  fields"
+        )
+        self._line(header)
+
+    def _line(self, text: str) -> None:
+        if self._width is not None and len(text) > self._width:
+            text = text[: self._width - 1] + "…"
+        self._stream.write(text.rstrip() + "\n")
+
+    def write(self, row: Row) -> None:
+        datagram = row.datagram
+        if self._first_ns is None:
+            self._first_ns = datagram.time_ns
+        time = ""
+        if datagram.time_ns is not None and self._first_ns is not None:
+            time = seconds(datagram.time_ns - self._first_ns)
+        source = endpoint(datagram.source, datagram.source_port)
+        destination = endpoint(datagram.destination, datagram.destination_port)
+        file = f"{row.file}: " if self._many_files else ""
+        self._line(
+            f"{file}{datagram.packet:>7}  {time:>13}  {source:<21}  {destination:<21}"
+            f"  {row.parsed.label:<12}  {fields_text(row.record)}"
+        )
+
+
+def seconds(time_ns: int) -> str:
+    """Return nanoseconds as seconds with nine decimals, exactly."""
+    sign, time_ns = ("-", -time_ns) if time_ns < 0 else ("", time_ns)
+    return f"{sign}{time_ns // 10**9}.{time_ns % 10**9:09}"
+
+
+def fields_text(value: Any) -> str:
+    """Return a record's fields in one line: `tick=3 entities=[{id=1 ...}]`."""
+    return " ".join(f"{name}={_value_text(item)}" for name, item in value.model_dump().items())
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + " ".join(f"{name}={_value_text(item)}" for name, item in value.items()) + "}"
+    if isinstance(value, tuple | list):
+        return "[" + " ".join(map(_value_text, value)) + "]"
+    if isinstance(value, bytes):
+        return value.hex() or "-"
+    return str(int(value)) if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _fault_cells(fault: FaultRow) -> dict[str, Any]:
+    protocol, _, version = (fault.record or "").partition(" v")
+    return {
+        **_origin(fault, many_files=True),
+        "protocol": protocol or None,
+        "version": int(version) if version else None,
+        "code": fault.code,
+        "path": fault.path,
+        "byte": fault.byte,
+        "place": fault.place,
+        "message": fault.message,
+    }
+
+
+class _JsonFaults:
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, fault: FaultRow) -> None:
+        self._stream.write(json.dumps(_fault_cells(fault), separators=(",", ":"), ensure_ascii=False) + "\n")
+
+
+class _CsvFaults:
+    COLUMNS: Final[Iterable[str]] = (
+        "file", "packet", "time_ns", "source", "source_port", "destination", "destination_port",
+        "protocol", "version", "code", "path", "byte", "place", "message",
+    )  # fmt: skip
+
+    def __init__(self, stream: TextIO) -> None:
+        self._writer = csv.writer(stream, lineterminator="\n")
+        self._writer.writerow(self.COLUMNS)
+
+    def write(self, fault: FaultRow) -> None:
+        cells = _fault_cells(fault)
+        self._writer.writerow([cells[name] for name in self.COLUMNS])
+
+
+class _FaultLines:
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, fault: FaultRow) -> None:
+        self._stream.write(f"{fault}\n")

@@ -1,0 +1,1 @@
+"""Golden vectors: bytes and records that every client must agree on, and the pytest plugin."""

@@ -1,0 +1,126 @@
+"""A layout in words, for people: one line a field with its place, type, limits and documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from wirelock.layout.canonical import position_text
+from wirelock.layout.nodes import (
+    Array,
+    Bytes,
+    Constant,
+    Enum,
+    Expression,
+    Flag,
+    Flags,
+    Float,
+    If,
+    Integer,
+    Layout,
+    Length,
+    Limited,
+    Nothing,
+    Padding,
+    Path,
+    Prefix,
+    Size,
+    Switch,
+    Type,
+    layouts_in,
+)
+from wirelock.layout.operators import python_source
+
+_LIMITS: Final = {
+    "ge": ">=", "gt": ">", "le": "<=", "lt": "<", "multiple_of": "multiple of", "one_of": "one of",
+    "min_length": "length >=", "max_length": "length <=",
+}  # fmt: skip
+
+__all__ = ["FieldText", "describe", "expression_text", "size_text", "type_text"]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldText:
+    """One field in words; `depth` says inside of how many records it is."""
+
+    depth: int
+    place: str
+    name: str
+    type: str
+    doc: str
+
+
+def describe(layout: Layout, depth: int = 0) -> Iterator[FieldText]:
+    """Yield the fields of a layout and of the records inside of it, in wire order."""
+    for item in layout.fields:
+        kind = type_text(item.type)
+        if item.derived is not None:
+            kind += f" = {expression_text(item.derived)}"
+        yield FieldText(depth, position_text(item.position), item.label, kind, item.doc)
+        for inner in layouts_in(item.type):
+            yield from describe(inner, depth + 1)
+
+
+def size_text(size: Size) -> str:
+    """Return a size in words: `7 bytes`, `9 bytes or more`, `9 to 12 bytes`."""
+    low = size.lowest // 8
+    if size.fixed:
+        return f"{low} byte{'' if low == 1 else 's'}"
+    return f"{low} bytes or more" if size.highest is None else f"{low} to {size.highest // 8} bytes"
+
+
+def expression_text(expression: Expression) -> str:
+    """Return an expression as the author would write it, without `this`."""
+
+    def name_of(part: Expression) -> str | None:
+        if isinstance(part, Length):
+            return f"len({part.path})"
+        return str(part).removeprefix(".") if isinstance(part, Path) else None
+
+    return python_source(expression, name_of)
+
+
+def type_text(kind: Type) -> str:
+    """Return a type in words: `int16 little-endian`, `RotationV1`, `count of EntityV1`."""
+    match kind:
+        case Limited(inner=inner, limits=limits):
+            told = ", ".join(f"{_LIMITS[limit.kind]} {limit.value}" for limit in limits)
+            return f"{type_text(inner)}, {told}"
+        case Integer(bits=bits, signed=signed, order=order):
+            ends = f" {order}-endian" if bits > 8 else ""
+            return f"{'' if signed else 'u'}int{bits}{ends}"
+        case Float(bits=bits, order=order):
+            return f"float{bits} {order}-endian"
+        case Flag(bits=bits):
+            return "flag, one bit" if bits == 1 else "flag, one byte"
+        case Enum(integer=integer, members=members):
+            return f"{type_text(integer)}, one of {', '.join(f'{name} {value}' for name, value in members)}"
+        case Flags(integer=integer, members=members):
+            return f"{type_text(integer)}, flags {', '.join(f'{name} {value:#x}' for name, value in members)}"
+        case Bytes(length=length):
+            return f"{length if isinstance(length, int) else expression_text(length)} bytes"
+        case Constant(value=value, type=inner):
+            return f"{type_text(inner)}, always {value.hex(' ') if isinstance(value, bytes) else value}"
+        case Padding(length=length, unit=unit, pattern=pattern):
+            count = length if isinstance(length, int) else expression_text(length)
+            return f"{count} {'bits' if unit == 1 else 'bytes'} of padding {pattern:#x}"
+        case Nothing():
+            return "nothing"
+        case Array(element=element, count=count):
+            match count:
+                case int():
+                    text = str(count)
+                case Prefix(integer=integer):
+                    text = f"{type_text(integer)} count, then so many"
+                case _:
+                    text = expression_text(count)
+            return f"{text} of {type_text(element)}"
+        case If(condition=condition, type=then):
+            return f"{type_text(then)} if {expression_text(condition)}"
+        case Switch(key=key, cases=cases, default=default):
+            told = "; ".join(f"{case}: {type_text(then)}" for case, then in cases)
+            rest = "" if default is None else f"; else {type_text(default)}"
+            return f"by {expression_text(key)}: {told}{rest}"
+        case Layout(name=name):
+            return name or "record"

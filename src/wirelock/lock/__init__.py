@@ -1,0 +1,1 @@
+"""Released layouts and what has drifted from them."""

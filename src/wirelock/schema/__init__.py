@@ -1,0 +1,1 @@
+"""Records, protocols and registries: versions of layouts as people use them."""
