@@ -106,10 +106,12 @@ class Maker:
 
     # structs
 
-    def struct(self, contexts: list[Context], depth: int, most: int = 3, *, bits: bool = False, fixed: bool = False) -> Any:
+    def struct(
+        self, contexts: list[Context], depth: int, most: int = 3, *, bits: bool = False, fixed: bool = False
+    ) -> Any:
         here = Context()
         parts: list[Any] = []
-        rebuilds: list[tuple[int, str | None]] = []
+        rebuilds: list[tuple[int, str | None, int]] = []
         names = iter(self.draw(st.permutations(NAMES)))
         for _ in range(self.number(1, most)):
             form = self.pick("value", "value", "value", "value", "hidden", "rebuild", "counted")
@@ -117,7 +119,8 @@ class Maker:
                 name = self.pick(None, None, "_" + next(names))
                 parts.append(construct.Renamed(self.hidden([here, *contexts], bits, fixed), newname=name))
             elif form == "rebuild":
-                rebuilds.append((len(parts), self.pick(next(names), "_" + next(names), None)))
+                name = self.pick(next(names), "_" + next(names), None)
+                rebuilds.append((len(parts), name, len(here.seen)))
                 parts.append(None)
             elif form == "counted" and not bits and not fixed:
                 parts += self.counted(here, contexts, depth, next(names), next(names))
@@ -126,8 +129,16 @@ class Maker:
                 part, seen = self.value([here, *contexts], depth, bits=bits, fixed=fixed)
                 parts.append(name / part)
                 here.seen += [replace(item, names=(name, *item.names)) for item in seen]
-        for at, name in rebuilds:
-            part = construct.Rebuild(self.roomy(bits), self.implied([here, *contexts]))
+        for at, name, before in rebuilds:
+            seen = here.seen
+            if name is None or name.startswith("_"):
+                # Building finds its value in the record, which has no hidden fields.
+                seen = [
+                    item
+                    for number, item in enumerate(seen)
+                    if number < before or not any(part.startswith("_") for part in item.names)
+                ]
+            part = construct.Rebuild(self.roomy(bits), self.implied([Context(seen), *contexts]))
             parts[at] = part if name is None else name / part
         if bits and (width := construct.Struct(*parts).sizeof() % 8):
             parts.append(construct.Padding(8 - width))
@@ -171,7 +182,8 @@ class Maker:
             kinds = ["integer", "integer", "float", "flag", "enum", "flags", "octets", "constant", "region"]
             kinds += ["struct", "fixed_array", "bit_struct"] if depth < DEPTH else []
             if not fixed:
-                kinds += ["octets", "padding", "if_", "switch", "if_", "switch"]
+                kinds += ["octets", "padding"]
+                kinds += ["if_", "switch"] * (4 if any(context.seen for context in contexts) else 0)
                 kinds += ["array", "prefixed", "prefixed"] if depth < DEPTH else []
         match self.pick(*kinds):
             case "struct":
@@ -200,7 +212,9 @@ class Maker:
                 part = self.value(contexts, depth + 1, bits=bits, fixed=fixed)[0]
                 return construct.Array(self.number(0, 3), part), [Seen((), "sized")]
             case "array":
-                return construct.Array(self.count(contexts), self.element(contexts, depth)), [Seen((), "sized")]
+                return construct.Array(self.count(contexts), self.element(contexts, depth)), [
+                    Seen((), "sized")
+                ]
             case "prefixed":
                 element = self.element([Context(own=False), *contexts], depth)
                 return construct.PrefixedArray(self.integer()[0], element), [Seen((), "sized")]
@@ -209,7 +223,9 @@ class Maker:
 
     def element(self, contexts: list[Context], depth: int) -> Any:
         """Return an element that takes at least one byte."""
-        form = self.pick("integer", "integer", "float", "flag", "named", "octets", "struct", "region", "chosen")
+        form = self.pick(
+            "integer", "integer", "float", "flag", "named", "octets", "struct", "region", "chosen"
+        )
         match form:
             case "struct" if depth < DEPTH:
                 part, _ = self.struct(contexts, depth + 1)
@@ -252,7 +268,9 @@ class Maker:
         return construct.FormatField(self.pick("<", ">"), self.pick(*"efd")), [Seen((), "float")]
 
     def region(self) -> Any:
-        part, _ = self.pick(self.bits_integer, lambda: self.named("flags", True), lambda: (construct.Flag, []))()
+        part, _ = self.pick(
+            self.bits_integer, lambda: self.named("flags", True), lambda: (construct.Flag, [])
+        )()
         return construct.Bitwise(construct.Array(8 * self.number(1, 2), part)), [Seen((), "sized")]
 
     def named(self, kind: str, bits: bool) -> Any:
@@ -261,7 +279,10 @@ class Maker:
         names = self.draw(st.lists(st.sampled_from(MEMBERS), min_size=1, max_size=4, unique=True))
         if kind == "flags":
             while seen.low:
-                part, (seen,) = construct.BitsInteger(5) if bits else construct.Int16ul, [Seen((), "int", 0, 31)]
+                part, (seen,) = (
+                    construct.BitsInteger(5) if bits else construct.Int16ul,
+                    [Seen((), "int", 0, 31)],
+                )
             shifts = self.draw(st.permutations(range(seen.high.bit_length())))
             members = {name: 1 << shift for name, shift in zip(names, shifts, strict=False)}
             python: Any = enum.IntFlag
@@ -286,7 +307,8 @@ class Maker:
             name, value = self.pick(*seen.members.items())
             return construct.Const(self.pick(name, value, getattr(part, name)), part), []
         part, (seen,) = self.bits_integer() if bits else self.integer()
-        value = self.number(seen.low, seen.high)
+        value: Any = self.number(seen.low, seen.high)
+        value = self.pick(value, value, enum.IntEnum("Given", {"IT": value}).IT)
         return construct.Const(value, part), [replace(seen, kind="constant")]
 
     def padding(self, contexts: list[Context], *, bits: bool = False, fixed: bool = False) -> Any:
@@ -306,7 +328,7 @@ class Maker:
         if not found:
             return self.integer()
         path, seen = self.pick(*found)
-        default: Any = self.pick(None, construct.Byte, construct.Bytes(1))
+        default: Any = self.pick(None, None, construct.Byte, construct.Bytes(1))
         match seen.kind:
             case "enum":
                 # Without a default all members have a case, so that some bytes are a record.
@@ -324,7 +346,7 @@ class Maker:
                 path, cases = self.pick(path % 3, path & 3, (path > 2) + (path < 5)), [0, 1, 2, 3]
             case _:
                 if default is None and id(seen) in self.taken:
-                    default = construct.Pass if False else construct.Byte
+                    default = construct.Byte
                 if default is None:
                     self.taken.add(id(seen))
                 cases = self.draw(
@@ -364,7 +386,17 @@ class Maker:
         x = self.usable_path(contexts)
         if (form := self.number(0, 9)) < 4:
             return x
-        forms = [x * 2 + 1, x - 1, x % 3, (x & 3) | 1, x // 2, min_(x, 2), max_(abs_(x), 1), (x > 1) + 1, -x + 4]
+        forms = [
+            x * 2 + 1,
+            x - 1,
+            x % 3,
+            (x & 3) | 1,
+            x // 2,
+            min_(x, 2),
+            max_(abs_(x), 1),
+            (x > 1) + 1,
+            -x + 4,
+        ]
         forms += [1 + (~x), x + self.usable_path(contexts), (x << 1) >> 1, x ^ 1]
         return self.pick(*forms) if form < 9 else min_(x, self.usable_path(contexts)) + 1
 
@@ -379,16 +411,14 @@ class Maker:
         match seen.kind:
             case "enum":
                 name, value = self.pick(*seen.members.items())
-                given: Any = self.pick(name, value, getattr(seen.source, name))
-                # A name on the left of `==` is Python's own to compare.
-                result = compare(path, given)
+                result = compare(path, self.pick(name, value, getattr(seen.source, name)))
             case "flags":
                 result = path[self.pick(*seen.members)]
                 result = self.pick(result, ~result, result == True)  # noqa: E712 - an expression
             case "flag":
                 result = self.pick(path, ~path, path == False)  # noqa: E712 - an expression
             case "float":
-                given = self.draw(st.floats(allow_nan=False, width=16) | st.integers(-3, 3))
+                given: Any = self.draw(st.floats(allow_nan=False, width=16) | st.integers(-3, 3))
                 result = compare(path, given) if self.pick(True, False) else compare(given, path)
             case "sized":
                 result = compare(len_(path), self.number(0, 3))
@@ -396,16 +426,19 @@ class Maker:
                 given = self.number(0, min(seen.high, 5))
                 result = compare(path, given) if self.pick(True, False) else compare(given, path)
         if self.number(0, 3) == 0 and (more := self.condition(contexts)) is not None:
-            truth = more != 0 if seen.kind == "unused" else more
-            result = self.pick(result & truth, result | truth, ~result)
+            result = self.pick(result & more, result | more, ~result)
         return result
 
     def implied(self, contexts: list[Context]) -> Any:
         """Return what a Rebuild computes over the fields of its struct."""
         own = contexts[:1]
-        narrow = [item for item in self.usable(contexts) if item[1].high < 1 << 12 and item[1].low > -(1 << 12)]
+        narrow = [
+            item for item in self.usable(contexts) if item[1].high < 1 << 12 and item[1].low > -(1 << 12)
+        ]
         sized = self.visible(own, "sized")
-        named = [item for item in self.visible(own, "enum", "flags") if 0 <= item[1].low and item[1].high < 1 << 16]
+        named = [
+            item for item in self.visible(own, "enum", "flags") if item[1].low >= 0 and item[1].high < 1 << 16
+        ]
         if sized and self.pick(True, False):
             return len_(self.pick(*sized)[0]) * self.number(1, 3)
         if named and self.pick(True, False):
@@ -494,7 +527,8 @@ def lowered(draw: Any, layout: Layout) -> Layout:
             case Integer(lowest=low, highest=high):
                 middle = (low + high) // 2
                 return Limited(
-                    kind, limits(("ge", low // 2), ("le", middle), ("multiple_of", 2), ("one_of", (1, 2, middle)))
+                    kind,
+                    limits(("ge", low // 2), ("le", middle), ("multiple_of", 2), ("one_of", (1, 2, middle))),
                 )
             case Enum(members=members):
                 return Limited(kind, limits(("one_of", tuple(value for _, value in members[:2]))))

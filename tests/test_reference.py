@@ -8,7 +8,7 @@ import struct
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import construct
+import construct as c
 import pytest
 from construct import len_, this
 from hypothesis import HealthCheck, given, settings
@@ -30,7 +30,7 @@ laws = settings(
 )
 
 
-def engine_of(source: construct.Construct) -> ReferenceEngine:
+def engine_of(source: c.Construct) -> ReferenceEngine:
     layout, names = name_layout(walk(source))
     return ReferenceEngine(source, layout, names)
 
@@ -124,7 +124,9 @@ def test_the_trail_is_that_of_the_layout(data: st.DataObject) -> None:
     ]
 
 
-JUNK = st.sampled_from([None, True, -1, 0, 3, 1 << 70, 0.5, 1e300, float("nan"), "x", b"", b"abc", (), (1, 2)])
+JUNK = st.sampled_from(
+    [None, True, -1, 0, 3, 1 << 70, 0.5, 1e300, float("nan"), "x", b"", b"abc", (), (1, 2)]
+)
 
 
 @laws
@@ -149,10 +151,10 @@ def test_a_record_with_another_value_is_refused_or_parses_back(data: st.DataObje
 
 
 def test_one_engine_serves_many_threads() -> None:
-    source = construct.Struct(
-        "n" / construct.Byte,
-        "xs" / construct.Array(this.n, construct.Struct("k" / construct.Byte, "v" / construct.Bytes(this.k % 3))),
-        "s" / construct.Switch(this.n % 2, {0: construct.Int16ul, 1: construct.Flag}),
+    source = c.Struct(
+        "n" / c.Byte,
+        "xs" / c.Array(this.n, c.Struct("k" / c.Byte, "v" / c.Bytes(this.k % 3))),
+        "s" / c.Switch(this.n % 2, {0: c.Int16ul, 1: c.Flag}),
     )
     engine = engine_of(source)
     octets = bytes([200] + [3] * 200 + [1, 2])
@@ -174,51 +176,51 @@ class Door(enum.IntFlag):
     LOCKED = 4
 
 
-def bits(*fields: Any) -> construct.Construct:
-    return construct.BitStruct(*fields)
+def bits(*fields: Any) -> c.Construct:
+    return c.BitStruct(*fields)
 
 
-U8, U16, U32 = construct.Int8ul, construct.Int16ul, construct.Int32ul
-S = construct.Struct
+U8, U16, U32 = c.Int8ul, c.Int16ul, c.Int32ul
+S = c.Struct
 FAULTS = [
     # a length beyond the end, from the wire
-    (S("n" / U8, "d" / construct.Bytes(this.n)), "05 6162", "truncated", "d", 1, "2", "5"),
+    (S("n" / U8, "d" / c.Bytes(this.n)), "05 6162", "truncated", "d", 1, "2", "5"),
     # a count of 2 thousand million: the first element that does not fit, by division
-    (S("xs" / construct.PrefixedArray(U32, U16)), "ffffff7f 0000", "truncated", "xs[1]", 6, "0", "2"),
-    (S("xs" / construct.PrefixedArray(U32, U16)), "ffff", "truncated", "xs", 0, "2", "4"),
-    (S("n" / U32, "xs" / construct.Array(this.n * 2, U8)), "ffffffff 0000", "truncated", "xs[2]", 6, "0", "1"),
+    (S("xs" / c.PrefixedArray(U32, U16)), "ffffff7f 0000", "truncated", "xs[1]", 6, "0", "2"),
+    (S("xs" / c.PrefixedArray(U32, U16)), "ffff", "truncated", "xs", 0, "2", "4"),
+    (S("n" / U32, "xs" / c.Array(this.n * 2, U8)), "ffffffff 0000", "truncated", "xs[2]", 6, "0", "1"),
     # padding
-    (S("d" / construct.Padding(2)), "0007", "not-canonical", "d", 1, "0x07", "0x00"),
-    (S(construct.Padding(2)), "0700", "not-canonical", "padding#0", 0, "0x07", "0x00"),
+    (S("d" / c.Padding(2)), "0007", "not-canonical", "d", 1, "0x07", "0x00"),
+    (S(c.Padding(2)), "0700", "not-canonical", "padding#0", 0, "0x07", "0x00"),
     # signalling NaNs
-    (S("f" / construct.Float32b), "7f810000", "not-canonical", "f", 0, "signalling NaN 7f810000", "7fc10000"),
-    (S("f" / construct.Float16l), "017c", "not-canonical", "f", 0, "signalling NaN 7c01", "7e01"),
+    (S("f" / c.Float32b), "7f810000", "not-canonical", "f", 0, "signalling NaN 7f810000", "7fc10000"),
+    (S("f" / c.Float16l), "017c", "not-canonical", "f", 0, "signalling NaN 7c01", "7e01"),
     # an array of structs, the third one short
-    (S("items" / construct.Array(3, S("a" / U16))), "0100 0200 03", "truncated", "items[2].a", 4, "1", "2"),
-    (S("a" / S("b" / construct.Array(1, S("c" / U16)))), "01", "truncated", "a.b[0].c", 0, "1", "2"),
+    (S("items" / c.Array(3, S("a" / U16))), "0100 0200 03", "truncated", "items[2].a", 4, "1", "2"),
+    (S("a" / S("b" / c.Array(1, S("c" / U16)))), "01", "truncated", "a.b[0].c", 0, "1", "2"),
     # bytes after the end
     (S("a" / U8), "01 0203", "trailing-bytes", "", 1, "2", "0"),
     # a derived size that lies
     (
-        S("size" / construct.Rebuild(U16, len_(this.data)), "data" / construct.PrefixedArray(U8, S("a" / U16))),
+        S("size" / c.Rebuild(U16, len_(this.data)), "data" / c.PrefixedArray(U8, S("a" / U16))),
         "0300 02 0100 0200", "bad-count", "size", 0, "3", "2",
     ),
     # flags: a byte that is neither 0 nor 1, a bit without a name
-    (S("a" / U8, "f" / construct.Flag), "00 02", "not-canonical", "f", 1, "2", "1"),
-    (S("a" / U8, "f" / construct.FlagsEnum(U8, Door)), "00 07", "not-canonical", "f", 1, "0x7", "0x5"),
+    (S("a" / U8, "f" / c.Flag), "00 02", "not-canonical", "f", 1, "2", "1"),
+    (S("a" / U8, "f" / c.FlagsEnum(U8, Door)), "00 07", "not-canonical", "f", 1, "0x7", "0x5"),
     # choices and members
-    (S("k" / U8, "v" / construct.Switch(this.k, {1: U8, 2: U16})), "03 00", "unknown-case", "v", 1, "3", "1, 2"),
-    (S("k" / construct.Enum(U8, Colour)), "05", "unknown-member", "k", 0, "5", "RED (1), BLUE (2)"),
+    (S("k" / U8, "v" / c.Switch(this.k, {1: U8, 2: U16})), "03 00", "unknown-case", "v", 1, "3", "1, 2"),
+    (S("k" / c.Enum(U8, Colour)), "05", "unknown-member", "k", 0, "5", "RED (1), BLUE (2)"),
     # structure comes before values, values in wire order
-    (S("k" / construct.Enum(U8, Colour), "c" / construct.Const(b"ok")), "05 6f6c", "constant", "c", 1, "6f 6c", "6f 6b"),
-    (S("n" / construct.Int8sl, "d" / construct.Bytes(this.n)), "ff", "bad-count", "d", 1, "-1", "0 or more"),
-    (S("xs" / construct.PrefixedArray(construct.Int8sl, U8)), "ff", "bad-count", "xs", 0, "-1", "0 or more"),
+    (S("k" / c.Enum(U8, Colour), "c" / c.Const(b"ok")), "05 6f6c", "constant", "c", 1, "6f 6c", "6f 6b"),
+    (S("n" / c.Int8sl, "d" / c.Bytes(this.n)), "ff", "bad-count", "d", 1, "-1", "0 or more"),
+    (S("xs" / c.PrefixedArray(c.Int8sl, U8)), "ff", "bad-count", "xs", 0, "-1", "0 or more"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("source", "octets", "code", "path", "byte", "found", "allowed"), FAULTS)
 def test_the_one_fault(
-    source: construct.Construct, octets: str, code: str, path: str, byte: int, found: str, allowed: str
+    source: c.Construct, octets: str, code: str, path: str, byte: int, found: str, allowed: str
 ) -> None:
     data = bytes.fromhex(octets)
     layout, _ = name_layout(walk(source))
@@ -228,15 +230,15 @@ def test_the_one_fault(
 
 
 BIT_FAULTS = [
-    (bits("a" / construct.BitsInteger(3), "b" / construct.BitsInteger(13)), "00", "truncated", "b", ((0, 0x1F), (1, 0xFF))),
-    (bits("a" / construct.BitsInteger(3), construct.Padding(13)), "0010", "not-canonical", "padding#1", ()),
-    (bits("a" / construct.Flag, "c" / construct.Const(5, construct.BitsInteger(7))), "84", "constant", "c", ((0, 0x7F),)),
+    (bits("a" / c.BitsInteger(3), "b" / c.BitsInteger(13)), "00", "truncated", "b", ((0, 0x1F), (1, 0xFF))),
+    (bits("a" / c.BitsInteger(3), c.Padding(13)), "0010", "not-canonical", "padding#1", ()),
+    (bits("a" / c.Flag, "c" / c.Const(5, c.BitsInteger(7))), "84", "constant", "c", ((0, 0x7F),)),
     (
-        bits("a" / construct.BitsInteger(4), "w" / construct.Bytewise(construct.Const(1, U16)), "z" / construct.BitsInteger(4)),
+        bits("a" / c.BitsInteger(4), "w" / c.Bytewise(c.Const(1, U16)), "z" / c.BitsInteger(4)),
         "000100", "constant", "w", ((1, 0x0F), (2, 0xF0), (0, 0x0F), (1, 0xF0)),
     ),
     (
-        bits("a" / construct.BitsInteger(4), "w" / construct.Bytewise(U16), "z" / construct.BitsInteger(4)),
+        bits("a" / c.BitsInteger(4), "w" / c.Bytewise(U16), "z" / c.BitsInteger(4)),
         "0001", "truncated", "w", ((1, 0x0F), (2, 0xF0), (0, 0x0F), (1, 0xF0)),
     ),
 ]  # fmt: skip
@@ -244,7 +246,7 @@ BIT_FAULTS = [
 
 @pytest.mark.parametrize(("source", "octets", "code", "path", "pieces"), BIT_FAULTS)
 def test_a_fault_in_a_bit_region_names_its_bits(
-    source: construct.Construct, octets: str, code: str, path: str, pieces: tuple[tuple[int, int], ...]
+    source: c.Construct, octets: str, code: str, path: str, pieces: tuple[tuple[int, int], ...]
 ) -> None:
     prefixed = S("head" / U8, "b" / source)
     fault = fault_of(engine_of(prefixed).parse, b"\x09" + bytes.fromhex(octets))
@@ -262,7 +264,7 @@ KINDS = {
 
 @pytest.mark.parametrize("cases", KINDS.values(), ids=KINDS)
 def test_a_switch_finds_its_case_by_member_name_or_number(cases: dict[Any, Any]) -> None:
-    source = S("kind" / construct.Enum(U8, Colour), "v" / construct.Switch(this.kind, cases))
+    source = S("kind" / c.Enum(U8, Colour), "v" / c.Switch(this.kind, cases))
     layout, names = name_layout(walk(source))
     engine = ReferenceEngine(source, layout, names)
     record = engine.parse(b"\x02\x01\x02")
@@ -272,18 +274,22 @@ def test_a_switch_finds_its_case_by_member_name_or_number(cases: dict[Any, Any])
     assert engine.build(record) == b"\x02\x01\x02"
 
 
-@pytest.mark.parametrize("given", ["BLUE", 2, Colour.BLUE, construct.Enum(U8, Colour).BLUE], ids=repr)
-@pytest.mark.parametrize(("operator", "present"), [("==", [2]), ("!=", [1]), ("<", [1]), (">=", [2]), (">", [])])
-def test_a_condition_sees_a_member_as_its_number_and_as_its_name(given: Any, operator: str, present: list[int]) -> None:
+@pytest.mark.parametrize("given", ["BLUE", 2, Colour.BLUE, c.Enum(U8, Colour).BLUE], ids=repr)
+@pytest.mark.parametrize(
+    ("operator", "present"), [("==", [2]), ("!=", [1]), ("<", [1]), (">=", [2]), (">", [])]
+)
+def test_a_condition_sees_a_member_as_its_number_and_as_its_name(
+    given: Any, operator: str, present: list[int]
+) -> None:
     condition = eval(f"this.kind {operator} given", {"this": this, "given": given})
-    engine = engine_of(S("kind" / construct.Enum(U8, Colour), "v" / construct.If(condition, U8)))
+    engine = engine_of(S("kind" / c.Enum(U8, Colour), "v" / c.If(condition, U8)))
     for kind in (1, 2):
         octets = bytes([kind, 7] if kind in present else [kind])
         assert engine.build(engine.parse(octets)) == octets
 
 
 def test_an_expression_sees_the_numbers_of_an_enumeration_that_the_record_reads_as_int() -> None:
-    source = S("kind" / construct.Enum(U8, Colour), "v" / construct.If(this.kind == "BLUE", U8))
+    source = S("kind" / c.Enum(U8, Colour), "v" / c.If(this.kind == "BLUE", U8))
     layout = walk(source)
     kind = dataclasses.replace(layout["kind"], type=layout["kind"].type.integer)  # type: ignore[union-attr]
     layout, names = name_layout(Layout((kind, layout["v"])))
@@ -293,38 +299,40 @@ def test_an_expression_sees_the_numbers_of_an_enumeration_that_the_record_reads_
 
 
 FLOATS = [
-    (construct.Float16b, "7e01"), (construct.Float16l, "ff ff"), (construct.Float32b, "7fc12345"),
-    (construct.Float32l, "0100c0ff"), (construct.Float64b, "fff8000000000001"), (construct.Float32b, "80000000"),
+    (c.Float16b, "7e01"), (c.Float16l, "ff ff"), (c.Float32b, "7fc12345"),
+    (c.Float32l, "0100c0ff"), (c.Float64b, "fff8000000000001"), (c.Float32b, "80000000"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("kind", "octets"), FLOATS)
 @pytest.mark.parametrize("bitwise", [False, True])
-def test_a_float_survives_bit_for_bit(kind: construct.Construct, octets: str, bitwise: bool) -> None:
+def test_a_float_survives_bit_for_bit(kind: c.Construct, octets: str, bitwise: bool) -> None:
     data = bytes.fromhex(octets)
-    source = S("f" / (construct.Bitwise(construct.Bytewise(kind)) if bitwise else kind))
+    source = S("f" / (c.Bitwise(c.Bytewise(kind)) if bitwise else kind))
     engine = engine_of(source)
     assert engine.build(engine.parse(data)) == data
 
 
 def test_a_constant_may_be_a_member() -> None:
-    engine = engine_of(S("k" / construct.Const(Colour.BLUE, construct.Enum(U8, Colour))))
+    engine = engine_of(S("k" / c.Const(Colour.BLUE, c.Enum(U8, Colour))))
     assert engine.build(engine.parse(b"\x02")) == b"\x02"
     assert fault_of(engine.parse, b"\x01") == Fault("constant", "k", "1", "2", 0)
 
 
 def test_hostile_counts_cost_nothing() -> None:
-    source = S("xs" / construct.PrefixedArray(construct.Int64sb, S("a" / construct.Array(2, construct.Flag))))
+    source = S("xs" / c.PrefixedArray(c.Int64sb, S("a" / c.Array(2, c.Flag))))
     fault = fault_of(engine_of(source).parse, b"\x7f" + b"\xff" * 7 + b"\x01\x00\x01")
     assert fault == Fault("truncated", "xs[1].a[1]", "0", "1", 11)
 
 
 def test_layouts_may_be_nested_to_the_limit() -> None:
+    # 64 levels of structs and choices, 16 of them in arrays of their own.
     source = S("v" / U8)
-    for _ in range(63):
-        source = S("k" / U8, "v" / construct.Switch(this.k, {1: construct.If(this.k == 1, source)}))
+    for level in range(21):
+        inner = c.PrefixedArray(U8, source) if level < 16 else source
+        source = S("k" / U8, "v" / c.Switch(this.k, {1: c.If(this.k == 1, inner)}))
     engine = engine_of(source)
-    octets = b"\x01" * 64
+    octets = b"\x01" * (21 + 16 + 1)
     assert engine.build(engine.parse(octets)) == octets
     assert fault_of(engine.parse, octets[:-1]) == locate(engine._layout, octets[:-1])
 
@@ -334,11 +342,12 @@ def test_layouts_may_be_nested_to_the_limit() -> None:
 
 def validated(validate: Any) -> ReferenceEngine:
     """Return an engine whose records pass through a Python validator."""
-    source = S("head" / U8, "xs" / construct.Array(2, S("a" / U16)))
+    source = S("head" / U8, "xs" / c.Array(2, S("a" / U16)))
     layout, names = name_layout(walk(source))
     inner = layout["xs"].type.element  # type: ignore[union-attr]
     xs = dataclasses.replace(
-        layout["xs"], type=dataclasses.replace(layout["xs"].type, element=dataclasses.replace(inner, validators=("a",)))
+        layout["xs"],
+        type=dataclasses.replace(layout["xs"].type, element=dataclasses.replace(inner, validators=("a",))),
     )
     record = names[inner.name].record
     names[inner.name] = Template(record, names[inner.name].make, lambda values: record(**validate(values)))
@@ -367,7 +376,7 @@ def test_a_validator_that_refuses_is_placed() -> None:
 
 
 def test_floats_compare_in_binary64() -> None:
-    engine = engine_of(S("f" / construct.Float32l, "v" / construct.If(this.f < 0.1, U8)))
+    engine = engine_of(S("f" / c.Float32l, "v" / c.If(this.f < 0.1, U8)))
     # binary32's 0.1 is greater than binary64's.
     assert engine.parse(struct.pack("<f", 0.1)).v is None
     assert engine.parse(struct.pack("<f", 0.0999) + b"\x05").v == 5

@@ -118,11 +118,10 @@ class RecordReader:
         frame = Frame(layout, path, 0, parent)
         for field in layout.fields:
             name = f"{path}.{field.label}" if path else field.label
-            value = (
-                self._hidden(field, record, frame, path)
-                if not field.in_record
-                else _attribute(record, field, name)
-            )
+            if field.in_record:
+                value = _attribute(record, field, name)
+            else:
+                value = self._hidden(field, layout, record, frame, path)
             frame.values[field.label] = self.read(field.type, value, name, frame)
         for field in layout.fields:
             if (
@@ -134,26 +133,12 @@ class RecordReader:
         self.trail.frames.append(frame)
         return frame
 
-    def _hidden(self, field: Field, record: Any, frame: Frame, path: str) -> Any:
+    def _hidden(self, field: Field, layout: Layout, record: Any, frame: Frame, path: str) -> Any:
         """Return the value of a field that the record has not: a constant, nothing, or a derived one."""
-        kind = plain(field.type)
-        if isinstance(kind, Constant):
-            return kind.value
-        if field.derived is None:
-            return None
-
-        def value_of(wanted: Path | Length) -> Any:
-            target = wanted.path if isinstance(wanted, Length) else wanted
-            if target.up or target.names[0] in frame.values:
-                return frame.value_of(wanted)
-            found = record
-            for name in target.names:
-                found = getattr(found, name)
-            return len(found) if isinstance(wanted, Length) else found
-
         try:
-            return int(evaluate(field.derived, value_of))
+            return _implied(field, layout, record, frame)
         except (AttributeError, TypeError):
+            assert field.derived is not None
             first = ".".join(next(paths_in(field.derived)).names)
             raise _refuse(
                 "wrong-type", f"{path}.{first}" if path else first, "the value", f"what {field.label} counts"
@@ -212,6 +197,29 @@ class RecordReader:
         if not same_float(rounded, value):
             raise _refuse("not-canonical", path, value, rounded)
         return value
+
+
+def _implied(field: Field, layout: Layout, record: Any, frame: Frame) -> Any:
+    """Compute a field that the record has not, from the record's own attributes."""
+    kind = plain(field.type)
+    if isinstance(kind, Constant):
+        return kind.value
+    if field.derived is None:
+        return None
+
+    def value_of(wanted: Path | Length) -> Any:
+        path = wanted.path if isinstance(wanted, Length) else wanted
+        if path.up:
+            return frame.value_of(wanted)
+        here: Any = layout
+        found = record
+        for name in path.names:
+            item = here[name]
+            found = getattr(found, name) if item.in_record else _implied(item, here, found, frame)
+            here = plain(item.type)
+        return len(found) if isinstance(wanted, Length) else found
+
+    return int(evaluate(field.derived, value_of))
 
 
 def _attribute(record: Any, field: Field, path: str) -> Any:

@@ -118,11 +118,15 @@ class Constants:
 
 @dataclass(slots=True)
 class Value:
-    """How source text reaches a value: `text` as a number, `record` as the record holds it."""
+    """How source text reaches a value: `text` as a number, `record` as the record holds it.
+
+    `trusted`: it was computed, not read from a record, so its type is no question.
+    """
 
     text: str
     record: str
     length: str = ""
+    trusted: bool = False
     fields: dict[str, Value] = field(default_factory=dict)
 
 
@@ -144,6 +148,18 @@ class Sight:
         for name in path.names[1:]:
             value = value.fields[name]
         return value.length if isinstance(wanted, Length) else value.text
+
+    def sees(self, expression: Expression | None) -> bool:
+        """Whether everything that an expression reads has been bound."""
+        match expression:
+            case Path() | Length():
+                try:
+                    self.text_of(expression)
+                except KeyError:
+                    return False
+            case Operation(operands=operands):
+                return all(map(self.sees, operands))
+        return True
 
     def source(self, expression: Expression, shared: dict[Expression, str] | None = None) -> str:
         """Return the source text of an expression; `shared` parts go by their names."""
@@ -208,14 +224,13 @@ def limits_source(text: str, limits: tuple[Limit, ...]) -> str:
 
 @dataclass(slots=True)
 class Slot:
-    """One fixed-size value `bit` bits behind the start of its run; `trusted` if it is our own."""
+    """One fixed-size value `bit` bits behind the start of its run."""
 
     bit: int
     kind: Type
     value: Value
     limits: tuple[Limit, ...]
     hint: str
-    trusted: bool = False
 
     @property
     def bits(self) -> int:
@@ -346,6 +361,19 @@ def is_unrolled(kind: Array, phase: int) -> bool:
         return False
     below_a_byte = phase != 0 or size_of(kind.element).lowest % 8 != 0
     return below_a_byte or (is_leaf(kind.element) and kind.count <= UNROLLED)
+
+
+def padding_source(kind: Padding, count: str = "") -> str:
+    """Return source for the bytes of a padding; `count` is its length where that is no constant."""
+    octet = kind.pattern * 0xFF if kind.unit == 1 else kind.pattern
+    return f"{bytes([octet])!r} * {count or size_of(kind).lowest // 8}"
+
+
+def padding_bits(kind: Padding) -> int:
+    """Return a padding of fixed size as one integer."""
+    if kind.unit == 1:
+        return kind.pattern * ((1 << size_of(kind).lowest) - 1)
+    return int.from_bytes(bytes([kind.pattern]) * (size_of(kind).lowest // 8), "big")
 
 
 def simple_element(kind: Type) -> str:

@@ -19,8 +19,11 @@ from wirelock.codec.emit import (
     is_leaf,
     is_unrolled,
     limits_source,
+    padding_bits,
+    padding_source,
     simple_element,
 )
+from wirelock.errors import SchemaError
 from wirelock.layout.nodes import (
     Array,
     Bytes,
@@ -40,7 +43,6 @@ from wirelock.layout.nodes import (
     Type,
     limits_of,
     plain,
-    size_of,
 )
 
 
@@ -73,44 +75,63 @@ class BuildEmitter:
     # -- reading attributes
 
     def _read(self, layout: Layout, name: str, hint: str, outer: Sight | None) -> Value:
-        """Bind a record's attributes to variables, nested records too, and check what they imply."""
+        """Bind a record's attributes to variables, compute what it has not, and check what they imply."""
+        writer = self.writer
+        bound: list[tuple[Layout, Sight, str]] = []
+        value = self._bind(layout, name, hint, outer, bound)
+        waiting = [(sight, field, at) for inner, sight, at in bound for field in inner.computed]
+        while waiting:
+            ready = [entry for entry in waiting if entry[0].sees(entry[1].derived)]
+            if not ready:
+                labels = ", ".join(field.label for _, field, _ in waiting)
+                raise SchemaError(layout.name, f"{labels} are computed from each other")
+            for sight, field, at in ready:
+                assert field.derived is not None
+                target = writer.name(f"{at}_{field.label}" if at else field.label)
+                writer.line(f"{target} = {sight.source(field.derived)}")
+                sight.values[field.label] = Value(target, target, trusted=True)
+            waiting = [entry for entry in waiting if entry not in ready]
+        for inner, sight, _ in bound:
+            for field in inner.fields:
+                if field.derived is not None and field.in_record:
+                    text = sight.operand(field.derived)
+                    writer.give_up_if(f"{sight.values[field.label].text} != {text}")
+            for rule in inner.rules:
+                emit_rule(writer, sight, rule.expression)
+        return value
+
+    def _bind(
+        self,
+        layout: Layout,
+        name: str,
+        hint: str,
+        outer: Sight | None,
+        bound: list[tuple[Layout, Sight, str]],
+    ) -> Value:
         writer, sight = self.writer, Sight(outer)
         writer.give_up_if(f"type({name}) is not {layout.name}")
         for field in layout.fields:
             kind = plain(field.type)
             if not field.in_record:
-                text = repr(kind.value) if isinstance(kind, Constant) else "None"
-                size = (
-                    str(len(kind.value))
-                    if isinstance(kind, Constant) and isinstance(kind.value, bytes)
-                    else ""
-                )
-                sight.values[field.label] = Value(text, text, size)
+                if field.derived is None:
+                    sight.values[field.label] = _absent(kind)
                 continue
             target = writer.name(f"{hint}_{field.label}" if hint else field.label)
             writer.line(f"{target} = {name}.{field.label}")
             if isinstance(kind, Layout):
-                sight.values[field.label] = self._read(kind, target, target, sight)
+                sight.values[field.label] = self._bind(kind, target, target, sight, bound)
             elif isinstance(kind, Flags):
-                writer.give_up_if(f"type({target}) is not {kind.name}")
-                raw = writer.name(f"{target}_bits")
-                writer.line(f"{raw} = int({target})")
-                sight.values[field.label] = Value(raw, raw)
+                sight.values[field.label] = self._flags(kind, target)
             else:
                 sight.values[field.label] = Value(target, target, f"len({target})")
-        for field in layout.fields:
-            if field.derived is None:
-                continue
-            if field.in_record:
-                text = sight.operand(field.derived)
-                writer.give_up_if(f"{sight.values[field.label].text} != {text}")
-            else:
-                target = writer.name(f"{hint}_{field.label}" if hint else field.label)
-                writer.line(f"{target} = {sight.source(field.derived)}")
-                sight.values[field.label] = Value(target, target)
-        for rule in layout.rules:
-            emit_rule(writer, sight, rule.expression)
+        bound.append((layout, sight, hint))
         return Value(name, name, fields=sight.values)
+
+    def _flags(self, kind: Flags, name: str) -> Value:
+        self.writer.give_up_if(f"type({name}) is not {kind.name}")
+        raw = self.writer.name(f"{name}_bits")
+        self.writer.line(f"{raw} = int({name})")
+        return Value(raw, raw)
 
     # -- writing values
 
@@ -146,12 +167,12 @@ class BuildEmitter:
                 if limits:
                     writer.unless(limits_source(value.text, limits))
                 self._append(value.text)
-            case Padding(length=length, pattern=pattern):
+            case Padding(length=length):
                 assert not isinstance(length, int)
                 count = writer.name(f"{hint}_length")
                 writer.line(f"{count} = {sight.source(length)}")
                 writer.give_up_if(f"{value.text} is not None or {count} < 0")
-                self._append(f"{bytes([pattern])!r} * {count}")
+                self._append(padding_source(kind, count))
             case Array():
                 self._array(kind, limits, value, hint, sight)
             case If(condition=condition, type=then):
@@ -180,10 +201,7 @@ class BuildEmitter:
         if isinstance(inner, Layout):
             return self._read(inner, name, name, sight)
         if isinstance(inner, Flags):
-            self.writer.give_up_if(f"type({name}) is not {inner.name}")
-            raw = self.writer.name(f"{name}_bits")
-            self.writer.line(f"{raw} = int({name})")
-            return Value(raw, raw)
+            return self._flags(inner, name)
         return Value(name, name, f"len({name})")
 
     def _block(self, kind: Type, value: Value, hint: str, sight: Sight) -> None:
@@ -219,7 +237,7 @@ class BuildEmitter:
             case Prefix(integer=integer):
                 count = writer.name(f"{hint}_count")
                 writer.line(f"{count} = len({items})")
-                self.run.add(integer, Value(count, count), (), count).trusted = True
+                self.run.add(integer, Value(count, count, trusted=True), (), count)
                 self._flush()
             case int(number):
                 writer.give_up_if(f"len({items}) != {number}")
@@ -268,7 +286,7 @@ class BuildEmitter:
         wanted: dict[str, list[str]] = {}
         for slot in run.slots:
             match slot.kind:
-                case _ if slot.trusted:
+                case _ if slot.value.trusted:
                     continue
                 case Integer():
                     wanted.setdefault("int", []).append(slot.value.text)
@@ -357,8 +375,8 @@ class BuildEmitter:
                 return repr(value) if integer.bits in (8, 16, 32, 64) else _odd(f"({value!r})", integer)
             case Constant(value=value):
                 return repr(value)
-            case Padding(pattern=pattern):
-                return f"{bytes([pattern])!r} * {size_of(slot.kind).lowest // 8}"
+            case Padding() as padding:
+                return padding_source(padding)
         return text
 
     def _raw(self, slot: Slot) -> str:
@@ -369,9 +387,8 @@ class BuildEmitter:
         if isinstance(kind, Constant):
             text = repr(kind.value)
         match inner:
-            case Padding(unit=unit, pattern=pattern):
-                octets = bytes([pattern]) * (bits // 8)
-                value = pattern * ((1 << bits) - 1) if unit == 1 else int.from_bytes(octets, "big")
+            case Padding() as padding:
+                value = padding_bits(padding)
                 return f"{value:#x}" if value else "0"
             case Float():
                 written = self.writer.name(f"{slot.hint}_raw")
@@ -385,6 +402,14 @@ class BuildEmitter:
         if isinstance(inner, Integer | Float) and inner.order == "little":
             return f'from_bytes(({text}).to_bytes({bits // 8}, "little"), "big")'
         return text
+
+
+def _absent(kind: Type) -> Value:
+    """Return the value of a field that the record has not: a constant, or nothing."""
+    if not isinstance(kind, Constant):
+        return Value("None", "None")
+    text = repr(kind.value)
+    return Value(text, text, str(len(kind.value)) if isinstance(kind.value, bytes) else "")
 
 
 def _odd(text: str, kind: Integer) -> str:

@@ -18,10 +18,13 @@ from wirelock.codec.emit import (
     is_leaf,
     is_unrolled,
     limits_source,
+    padding_bits,
+    padding_source,
     simple_element,
     wrapped,
 )
 from wirelock.codec.template import Names, template_of
+from wirelock.codec.trail import limit_holds
 from wirelock.layout.nodes import (
     Array,
     Bytes,
@@ -85,7 +88,9 @@ class ParseEmitter:
                 assert isinstance(inner.count, int)
                 items = [self._value(inner.element, f"{hint}_{i}", sight) for i in range(inner.count)]
                 text = f"({', '.join(item.record for item in items)}{',' * (len(items) == 1)})"
-                return self._limited(Value(text, text, str(inner.count)), limits_of(kind))
+                if not all(limit_holds(limit, range(inner.count)) for limit in limits_of(kind)):
+                    self.writer.line("return None")
+                return Value(text, text, str(inner.count))
         assert sight is not None
         match inner:
             case Array():
@@ -200,8 +205,8 @@ class ParseEmitter:
                 self.writer.give_up_if(f"{name} != {value!r}")
             case Constant(value=value):
                 self.writer.give_up_if(f"{name} != {value!r}")
-            case Padding(length=int(length), pattern=pattern):
-                self.writer.give_up_if(f"{name} != {_pattern(pattern, str(length))}")
+            case Padding() as padding:
+                self.writer.give_up_if(f"{name} != {padding_source(padding)}")
 
     def _odd_integer(self, name: str, kind: Integer) -> None:
         signed = ", signed=True" if kind.signed else ""
@@ -219,9 +224,8 @@ class ParseEmitter:
         if swapped:
             raw = f'from_bytes(({raw}).to_bytes({bits // 8}, "big"), "little")'
         match inner:
-            case Padding(unit=unit, pattern=pattern):
-                wanted = pattern * ((1 << bits) - 1) if unit == 1 else _repeated(pattern, bits)
-                self.writer.give_up_if(f"{raw} != {wanted:#x}")
+            case Padding() as padding:
+                self.writer.give_up_if(f"{raw} != {padding_bits(padding):#x}")
             case Flag():
                 self.writer.line(f"{name} = {raw} == 1" if bits == 1 else f"{name} = {raw}")
                 if bits > 1:
@@ -269,7 +273,7 @@ class ParseEmitter:
         name = self.writer.name(hint)
         self.writer.line(f"{name} = data[at:at + {count}]")
         if isinstance(kind, Padding):
-            self.writer.give_up_if(f"{name} != {_pattern(kind.pattern, count)}")
+            self.writer.give_up_if(f"{name} != {padding_source(kind, count)}")
             name = "None"
         self.writer.line(f"at += {count}")
         return Value(name, name, f"len({name})")
@@ -312,7 +316,7 @@ class ParseEmitter:
             struct = self.constants.struct(f"{code[0]}{count}{code[1]}")
             self.writer.line(f"{name} = {struct}.unpack_from(data, at)")
         else:
-            self.writer.line(f'{name} = unpack_from(f"{code[0]}{{{count}}}{code[1]}", data, at)')
+            self.writer.line(f'{name} = unpack_from(f"{code[0]}{{{count}:d}}{code[1]}", data, at)')
         if isinstance(element, Float):
             self.writer.line(f'{name} = read_nans({name}, data, at, {element.bits}, "{element.order}")')
             self.writer.give_up_if(f"{name} is None")
@@ -393,15 +397,6 @@ class ParseEmitter:
 def _targets(piece: Piece) -> str:
     names = [group.name for group in piece.groups]
     return f"({', '.join(names)}{',' * (len(names) == 1)})"
-
-
-def _pattern(pattern: int, length: str) -> str:
-    octet = repr(bytes([pattern]))
-    return f"{octet} * {length}"
-
-
-def _repeated(pattern: int, bits: int) -> int:
-    return int.from_bytes(bytes([pattern]) * (bits // 8), "big")
 
 
 def _counts(field: Field, layout: Layout) -> bool:

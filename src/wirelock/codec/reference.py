@@ -40,6 +40,7 @@ from wirelock.layout.nodes import (
     Nothing,
     Padding,
     Prefix,
+    Scalar,
     Switch,
     Type,
     plain,
@@ -58,7 +59,7 @@ class ReferenceEngine:
     def __init__(self, source: construct.Construct, layout: Layout, names: Names) -> None:
         self._layout = layout
         self._names = names
-        self._construct = _Root(_located(source, layout))
+        self._construct = _located(source, layout)
 
     def parse(self, data: bytes) -> Any:
         """Return the record that all of `data` is."""
@@ -76,9 +77,8 @@ class ReferenceEngine:
         except construct.ConstructError as problem:
             raise AssertionError(f"construct refuses a checked record: {problem}") from problem
         again, _, taken = self._read(data)
-        differs = _difference(frame, again, "") if taken == len(data) else ""
-        if differs is not None:
-            raise Found(Fault("not-canonical", differs, "the value", "another one"))
+        if taken != len(data) or not _same(frame, again):
+            raise Found(Fault("not-canonical", "", "the record", "another one"))
         return data
 
     def _parse(self, data: bytes, *, exact: bool) -> tuple[Any, int]:
@@ -97,8 +97,10 @@ class ReferenceEngine:
     def _read(self, data: bytes) -> tuple[Frame, Trail, int]:
         """Read the structure at the start of `data`: its values, the trail, and the bytes taken."""
         reading, stream = _Reading(data, Trail()), io.BytesIO(data)
+        context = construct.Container(_parsing=True, _building=False, _sizing=False, _reading=reading)
+        context._params = context
         try:
-            found = self._construct.parse_stream(stream, _reading=reading)
+            found = self._construct._parsereport(stream, context, "")
         except construct.ConstructError as problem:
             raise AssertionError(f"construct refuses what the Layout takes: {problem}") from problem
         return found.frame, reading.trail, stream.tell()
@@ -145,16 +147,14 @@ class _Named(int):
     __hash__ = int.__hash__
 
 
-class _Framed(construct.Container):  # type: ignore[misc]
+class _Framed(construct.Container):
     """A record's values as expressions see them, with its frame."""
 
     __slots__ = ("frame",)
 
-
-def _framed(values: Any, frame: Frame) -> _Framed:
-    made = _Framed(values)
-    made.frame = frame
-    return made
+    def __init__(self, values: Any, frame: Frame) -> None:
+        super().__init__(values)
+        self.frame = frame
 
 
 def _plain_value(value: Any) -> Any:
@@ -183,38 +183,29 @@ def _joined(native: Any, found: Any) -> Any:
     """Return construct's value with the frames that the Layout found for it. Both must be the same."""
     match found:
         case Frame(values=values):
-            return _framed({label: _joined(native[label], item) for label, item in values.items()}, found)
+            return _Framed({label: _joined(native[label], item) for label, item in values.items()}, found)
         case list():
-            assert len(native) == len(found), "construct and the Layout disagree"
             return [_joined(left, right) for left, right in zip(native, found, strict=True)]
     assert _same(native, found), f"construct reads {native!r}, the Layout {found!r}"
     return native
 
 
 def _same(left: Any, right: Any) -> bool:
-    if isinstance(left, float) and isinstance(right, float):
-        return same_float(left, right)
-    return bool(left == right)
-
-
-def _difference(left: Any, right: Any, path: str) -> str | None:
-    """Return the path of the first value in which two frames differ; None if they are the same bytes."""
+    """Whether two values are the same bytes."""
     match left:
         case Frame(values=values):
-            pairs = [(f"{path}.{label}" if path else label, label) for label in values]
-            left, right = values, right.values
-        case list() if len(left) == len(right):
-            pairs = [(f"{path}[{i}]", i) for i in range(len(left))]  # type: ignore[misc]
-        case _:
-            return None if _same(left, right) else path
-    differences = (_difference(left[key], right[key], name) for name, key in pairs)
-    return next((found for found in differences if found is not None), None)
+            return all(_same(item, right.values[label]) for label, item in values.items())
+        case list():
+            return len(left) == len(right) and all(map(_same, left, right))
+        case float():
+            return isinstance(right, float) and same_float(left, right)
+    return bool(left == right)
 
 
 # -- constructs that read values --------------------------------------------------------------------
 
 
-class _Names(construct.Subconstruct):  # type: ignore[misc]
+class _Names(construct.Subconstruct):
     """The integer of an Enum or FlagsEnum, with the names of its members."""
 
     def __init__(self, subcon: Any, members: Mapping[Any, int]) -> None:
@@ -228,7 +219,7 @@ class _Names(construct.Subconstruct):  # type: ignore[misc]
         return _Named(self.subcon._build(int(obj), stream, context, path), self.members)
 
 
-class _Float(construct.Subconstruct):  # type: ignore[misc]
+class _Float(construct.Subconstruct):
     """A float by its bits, so that NaNs keep their payload. A signalling NaN reads as None."""
 
     def __init__(self, source: Any) -> None:
@@ -337,25 +328,22 @@ def _checked(source: Any, kind: Type) -> Any:
         case Bytes() | Padding():
             return _Octets(source)
         case Constant():
-            return _Constant(source, kind)
+            return _Constant(kind, source)
         case Nothing():
             return source
     return _Scalar(kind, _valued(source, kind))
 
 
-class _Root(construct.Subconstruct):  # type: ignore[misc]
-    """The record itself, where paths start."""
-
-    def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
-        return self.subcon._parsereport(stream, context, "")
-
-
-class _Marked(construct.Subconstruct):  # type: ignore[misc]
-    """Leaves a mark for one value."""
+class _Typed(construct.Subconstruct):
+    """A construct beside its type."""
 
     def __init__(self, kind: Type, subcon: Any) -> None:
         super().__init__(subcon)
         self.kind = kind
+
+
+class _Marked(_Typed):
+    """Leaves a mark for one value."""
 
     def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
         mark = _reading(context).trail.mark(self.kind, path, 8 * stream.tell())
@@ -364,24 +352,22 @@ class _Marked(construct.Subconstruct):  # type: ignore[misc]
         return value
 
 
-class _Whole(construct.Subconstruct):  # type: ignore[misc]
+class _Whole(_Typed):
     """A value of fixed size: it fits, or it is truncated."""
 
-    def __init__(self, kind: Type, subcon: Any) -> None:
-        super().__init__(subcon)
-        self.kind: Any = kind
-        self.octets = size_of(kind).lowest // 8
-
     def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
-        return _reading(context).whole(self.subcon, self.octets, stream, context, path)
+        wanted = size_of(self.kind).lowest // 8
+        return _reading(context).whole(self.subcon, wanted, stream, context, path)
 
 
 class _Scalar(_Whole):
     """A number, flag or enumeration, refused where it would be written otherwise."""
 
+    kind: Scalar
+
     def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
         start, value = stream.tell(), super()._parsereport(stream, context, path)
-        raw = _reading(context).data[start : start + self.octets]
+        raw = _reading(context).data[start : stream.tell()]
         written = scalar_from_bits(int.from_bytes(raw, "big"), self.kind)[1]
         if written is not None:
             raise Found(fault_at("not-canonical", path, 8 * start, self.kind, *written))
@@ -391,7 +377,9 @@ class _Scalar(_Whole):
 class _Constant(_Whole):
     """A value that never differs from the author's."""
 
-    def __init__(self, source: Any, kind: Constant) -> None:
+    kind: Constant
+
+    def __init__(self, kind: Constant, source: Any) -> None:
         super().__init__(kind, _valued(source, kind))
         self.value = source.value
 
@@ -403,7 +391,7 @@ class _Constant(_Whole):
         return value
 
 
-class _Octets(construct.Subconstruct):  # type: ignore[misc]
+class _Octets(construct.Subconstruct):
     """Bytes or padding, whose length construct computes."""
 
     def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
@@ -414,13 +402,13 @@ class _Octets(construct.Subconstruct):  # type: ignore[misc]
         value = reading.whole(self.subcon, length, stream, context, path)
         if isinstance(self.subcon, construct.Padded):
             (pattern,) = self.subcon.pattern
-            for byte in range(start, start + length):
-                if (found := reading.data[byte]) != pattern:
+            for byte, found in enumerate(reading.data[start : start + length], start):
+                if found != pattern:
                     raise Found(Fault("not-canonical", path, f"{found:#04x}", f"{pattern:#04x}", byte))
         return value
 
 
-class _Counted(construct.Subconstruct):  # type: ignore[misc]
+class _Counted(construct.Subconstruct):
     """A construct.Array whose count is checked before anything is read or allocated."""
 
     def __init__(self, element: Type, subcon: Any) -> None:
@@ -441,14 +429,14 @@ class _Counted(construct.Subconstruct):  # type: ignore[misc]
         return self.subcon._parsereport(stream, context, path)
 
 
-class _Element(construct.Subconstruct):  # type: ignore[misc]
+class _Element(construct.Subconstruct):
     """An element of an array."""
 
     def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
         return self.subcon._parsereport(stream, context, f"{path}[{context._index}]")
 
 
-class _Switch(construct.Construct):  # type: ignore[misc]
+class _Switch(construct.Construct):
     """A Switch that finds its case by comparing construct's key with the author's, members included."""
 
     def __init__(self, source: Any, kind: Switch) -> None:
@@ -479,7 +467,7 @@ class _Switch(construct.Construct):  # type: ignore[misc]
         return self.default
 
 
-class _Record(construct.Struct):  # type: ignore[misc]
+class _Record(construct.Struct):
     """A Struct that fills a frame while its fields are read. All fields go by their labels."""
 
     def __init__(self, source: Any, layout: Layout) -> None:
@@ -493,13 +481,13 @@ class _Record(construct.Struct):  # type: ignore[misc]
         reading = _reading(context)
         outer = reading.frame
         reading.frame = frame = Frame(self.layout, path, 8 * stream.tell(), outer)
-        found = _framed(self._parse(stream, context, path), frame)
+        found = _Framed(self._parse(stream, context, path), frame)
         reading.trail.frames.append(frame)
         reading.frame = outer
         return found
 
 
-class _Field(construct.Subconstruct):  # type: ignore[misc]
+class _Field(construct.Subconstruct):
     """A field of a record."""
 
     def __init__(self, field: Field, subcon: Any) -> None:
@@ -514,7 +502,7 @@ class _Field(construct.Subconstruct):  # type: ignore[misc]
         return value
 
 
-class _Rebuilds(construct.Construct):  # type: ignore[misc]
+class _Rebuilds(construct.Construct):
     """Stands behind the fields of a record and compares those that others imply. Takes no bytes.
 
     A count without Rebuild needs no look: reading took as many elements as it says.
@@ -537,12 +525,8 @@ class _Rebuilds(construct.Construct):  # type: ignore[misc]
         """Write nothing: the record's values were checked before."""
 
 
-class _Region(construct.Subconstruct):  # type: ignore[misc]
+class _Region(_Typed):
     """A bit region: the Layout finds places and faults, construct reads the values."""
-
-    def __init__(self, kind: Type, subcon: Any) -> None:
-        super().__init__(subcon)
-        self.kind = kind
 
     def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
         reading = _reading(context)

@@ -271,12 +271,39 @@ class Layout:
         """The bits that a record takes."""
         return sum_sizes(size_of(item.type) for item in self.fields)
 
+    @cached_property
+    def computed(self) -> tuple[Field, ...]:
+        """The derived fields that the record has not, each behind those that it is computed from.
+
+        Raises ValueError with the labels of fields that are computed from each other.
+        """
+        waiting = {item.label: item for item in self.fields if item.derived is not None and not item.in_record}
+        found: list[Field] = []
+        while waiting:
+            ready = [item for item in waiting.values() if not waiting.keys() & _own_names(item.derived)]
+            if not ready:
+                raise ValueError(", ".join(waiting))
+            found += ready
+            for item in ready:
+                del waiting[item.label]
+        return tuple(found)
+
     def __getitem__(self, label: str) -> Field:
         """Return the field with that label."""
         for item in self.fields:
             if item.label == label:
                 return item
         raise KeyError(label)
+
+
+def _own_names(expression: Expression | None) -> set[str]:
+    """Return the fields of the same layout that an expression reads."""
+    match expression:
+        case Path(up=0, names=names) | Length(path=Path(up=0, names=names)):
+            return {names[0]}
+        case Operation(operands=operands):
+            return {name for operand in operands for name in _own_names(operand)}
+    return set()
 
 
 Scalar: TypeAlias = Integer | Float | Flag | Enum | Flags

@@ -42,6 +42,7 @@ from wirelock.layout.nodes import (
     Type,
     size_of,
 )
+from wirelock.layout.operators import paths_in
 
 __all__ = ["Construct", "prefixed_array", "unwrap", "walk"]
 
@@ -69,6 +70,12 @@ class _Place:
 
     def within(self, label: str) -> _Place:
         return replace(self, path=f"{self.path}.{label}" if self.path else label)
+
+    def deeper(self) -> _Place:
+        """Return the place one layout or choice further in. Engines recurse once for each."""
+        if self.depth >= MAX_DEPTH:
+            raise self.refuse(f"layouts are nested deeper than {MAX_DEPTH}", "flatten the layout")
+        return replace(self, depth=self.depth + 1)
 
 
 def walk(source: Any) -> Layout:
@@ -130,15 +137,14 @@ def _read(source: Any, at: _Place) -> Type:
 
 
 def _read_struct(source: Any, at: _Place) -> Layout:
-    if at.depth >= MAX_DEPTH:
-        raise at.refuse(f"layouts are nested deeper than {MAX_DEPTH}", "flatten the layout")
+    inside = at.deeper()
     scope = Scope(at.scope if at.depth else None)
     cursor = Cursor(at.phase)
     fields: list[Field] = []
     rebuilds: dict[int, Any] = {}
     for number, part in enumerate(source.subcons):
         name, inner = _checked_name(part, at, scope), unwrap(part)
-        here = replace(at.within(name or f"#{number}"), scope=scope, phase=cursor.phase, depth=at.depth + 1)
+        here = replace(inside.within(name or f"#{number}"), scope=scope, phase=cursor.phase)
         if isinstance(inner, construct.Rebuild):
             rebuilds[number], inner = inner.func, inner.subcon
         kind = _read(inner, here)
@@ -156,7 +162,30 @@ def _read_struct(source: Any, at: _Place) -> Layout:
             raise at.within(field.label).refuse(
                 "a field without a public name must be constant or computed", "give it a name"
             )
-    return Layout(tuple(fields))
+    _check_computable(fields, at)
+    layout = Layout(tuple(fields))
+    try:
+        _ = layout.computed
+    except ValueError as labels:
+        raise at.refuse(f"{labels} are computed from each other", "give one of them a public name") from None
+    return layout
+
+
+def _check_computable(fields: list[Field], at: _Place) -> None:
+    """Refuse a derived field without a public name that needs another such field behind it.
+
+    Building finds its value in the record, which has neither.
+    """
+    numbers = {field.name: number for number, field in enumerate(fields)}
+    for number, field in enumerate(fields):
+        if field.derived is None or field.in_record:
+            continue
+        for path in paths_in(field.derived):
+            behind = not path.up and numbers[path.names[0]] >= number
+            if behind and any(name.startswith("_") for name in path.names):
+                raise at.within(field.label).refuse(
+                    f"it follows from `{path}`, which the record has not", f"name `{path}` without underscore"
+                )
 
 
 def _checked_name(part: Any, at: _Place, scope: Scope) -> str | None:
@@ -202,7 +231,7 @@ def _read_region(source: Any, at: _Place) -> Type:
     if source.decodefunc is bits2bytes:
         if not at.bits:
             raise at.refuse("Bytewise outside of a bit region", "leave it out")
-        return _read(source.subcon, replace(at, bits=False))
+        return _read(source.subcon, replace(at.deeper(), bits=False))
     raise at.refuse("this Transformed is not a kind that wirelock reads")
 
 
@@ -318,7 +347,7 @@ def _read_const(source: Any, at: _Place) -> Type:
                 raise at.refuse(
                     f"the constant {value!r} does not fit", f"give {inner.lowest}..{inner.highest}"
                 )
-            return Constant(inner, value)
+            return Constant(inner, int(value))
         case Enum():
             number = member_value(inner, value)
             if number is None:
@@ -373,7 +402,7 @@ def _read_if(source: Any, at: _Place) -> Type:
         raise at.refuse("IfThenElse is not a kind that wirelock reads here", "use Switch, or two Ifs")
     _no_choice_in_bits("If", at)
     condition = read_expression(source.condfunc, at.scope, at.path, condition=True)
-    found = _read(source.thensubcon, at)
+    found = _read(source.thensubcon, at.deeper())
     return If(condition, found)
 
 
@@ -391,11 +420,13 @@ def _read_switch(source: Any, at: _Place) -> Type:
             raise at.refuse(f"the case {name!r} can never be the key", f"the key's values are {known}")
         if int(value) in cases:
             raise at.refuse(f"two cases have the key {int(value)}", "leave one out")
-        cases[int(value)] = _read(case, at.within(f"<{name}>"))
+        cases[int(value)] = _read(case, at.deeper().within(f"<{name}>"))
     if not cases:
         raise at.refuse("a Switch without cases", "name its cases")
-    # construct's own default is Pass, which would read an unknown key as nothing at all.
-    default = None if source.default is construct.Pass else _read(source.default, at.within("<default>"))
+    default = None
+    if source.default is not construct.Pass:
+        # construct's own default is Pass, which would read an unknown key as nothing at all.
+        default = _read(source.default, at.deeper().within("<default>"))
     return Switch(key, tuple(sorted(cases.items(), key=lambda case: case[0])), default)
 
 

@@ -8,11 +8,12 @@ Whether a difference matters, and to whom, is not decided here.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from wirelock.layout.canonical import expression_to_json, position_text, type_to_json
+from wirelock.layout.describe import expression_text, type_text
 from wirelock.layout.nodes import (
     Array,
     Bytes,
@@ -29,7 +30,7 @@ from wirelock.layout.nodes import (
     Length,
     Limit,
     Limited,
-    Number,
+    Nothing,
     Operation,
     Padding,
     Path,
@@ -46,7 +47,7 @@ __all__ = ["ABSENT", "Difference", "differences"]
 ABSENT: Final = "absent"
 """What stands for a thing on the side that does not have it."""
 
-Pair: TypeAlias = tuple[Field | None, Field | None]
+Count: TypeAlias = int | Expression | Prefix
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def differences(
     was: Layout, now: Layout, was_tag: tuple[str, ...] = (), now_tag: tuple[str, ...] = ()
 ) -> list[Difference]:
     """Return every difference between two layouts and the names of their tags, in the old wire order."""
-    found = [Difference("", "tag", _names(was_tag), _names(now_tag))] if was_tag != now_tag else []
+    found = [Difference("", "tag", _list(was_tag), _list(now_tag))] if was_tag != now_tag else []
     return [*found, *_layouts(was, now, "")]
 
 
@@ -79,41 +80,289 @@ def differences(
 
 
 def _layouts(was: Layout, now: Layout, path: str) -> Iterator[Difference]:
-    pairs = _paired(was.fields, now.fields)
+    partners = _partners(was.fields, now.fields)
     moved = False
-    for old, new in pairs:
-        if old is None or new is None:
-            present = old or new
-            assert present is not None
-            text = f"{position_text(present.position)}, {_type_text(present.type)}"
-            yield _one_sided(_joined(path, present.label), "field", text, was=old is not None)
+    for old in was.fields:
+        place, new = _joined(path, old.label), partners.get(old.label)
+        if new is None:
+            yield Difference(place, "field", _field_text(old), ABSENT)
         else:
-            moved |= old.position != new.position
-            yield from _fields(old, new, _joined(path, old.label))
+            moved |= position_text(old.position) != position_text(new.position)
+            yield from _fields(old, new, place)
+    paired = [new.label for new in partners.values()]
+    for new in now.fields:
+        if new.label not in paired:
+            yield Difference(_joined(path, new.label), "field", ABSENT, _field_text(new))
+    # Fields of no size can change places without a position that shows it.
     if not moved:
-        yield from _order(was.fields, now.fields, pairs, path)
+        stayed = [old.label for old in was.fields if old.label in partners]
+        back = {new.label: old for old, new in partners.items()}
+        ordered = [back[new.label] for new in now.fields if new.label in back]
+        yield from _ordered(path, "order", stayed, ordered)
     yield from _rules(was.rules, now.rules, path)
     if was.validators != now.validators:
-        yield Difference(path, "validators", _names(was.validators), _names(now.validators))
+        yield Difference(path, "validators", _list(was.validators), _list(now.validators))
 
 
-def _paired(was: tuple[Field, ...], now: tuple[Field, ...]) -> list[Pair]:
-    """Pair the fields of two records: by name, then what lies at one place, then what is of one type."""
-    named = {item.name: item for item in now if item.name is not None}
-    partner = {old.label: named[old.name] for old in was if old.name in named}
-
-    def pair(keys: Iterable[Any]) -> None:
-        """Pair what is left where the keys of both sides agree, in order."""
-        old_keys, new_keys = keys
-        taken = {new.label for new in partner.values()}
-        left = [(new_keys(new), new) for new in now if new.label not in taken]
+def _partners(was: tuple[Field, ...], now: tuple[Field, ...]) -> dict[str, Field]:
+    """Return for the label of each old field its new one: of that name, or at that place, or of that type."""
+    found: dict[str, Field] = {}
+    left = list(now)
+    keys: tuple[Callable[[Field], object], ...] = (
+        lambda item: item.name,
+        lambda item: (position_text(item.position), _stable(type_to_json(item.type))),
+        lambda item: None if item.name else position_text(item.position),
+        lambda item: None if item.name else _stable(type_to_json(item.type)),
+    )
+    for key in keys:
+        candidates = [(key(new), new) for new in left]
         for old in was:
-            if old.label in partner:
+            wanted = key(old)
+            if wanted is None or old.label in found:
                 continue
-            match = next((new for key, new in left if key == old_keys(old)), None)
-            if match is not None:
-                partner[old.label] = match
-                left = [(key, new) for key, new in left if new is not match]
+            for number, (offered, new) in enumerate(candidates):
+                if offered == wanted:
+                    found[old.label] = new
+                    del candidates[number]
+                    break
+        left = [new for _, new in candidates]
+    return {old.label: found[old.label] for old in was if old.label in found}
 
-    del pair
-    return [(old, partner.get(old.label)) for old in was]
+
+def _fields(was: Field, now: Field, path: str) -> Iterator[Difference]:
+    if was.name != now.name:
+        yield Difference(path, "name", was.name or ABSENT, now.name or ABSENT)
+    old, new = position_text(was.position), position_text(now.position)
+    if old != new:
+        aspect = "bit order" if _mirrored(was.position, now.position) else "position"
+        yield Difference(path, aspect, old, new)
+    yield from _types(was.type, now.type, path)
+    yield from _expressions(path, "derived", was.derived, now.derived, ABSENT)
+
+
+def _mirrored(was: Position, now: Position) -> bool:
+    """Whether a field lies in the same bytes, with the bits of each counted from the other end."""
+    mirrored = {(byte, int(f"{mask:08b}"[::-1], 2)) for byte, mask in was.pieces}
+    return bool(was.pieces) and was.after == now.after and mirrored == set(now.pieces)
+
+
+def _rules(was: tuple[Rule, ...], now: tuple[Rule, ...], path: str) -> Iterator[Difference]:
+    old, new = ({rule.name: rule.expression for rule in rules} for rules in (was, now))
+    for name in {**old, **new}:
+        yield from _expressions(path, f"rule {name}", old.get(name), new.get(name), ABSENT)
+    if old.keys() == new.keys():
+        yield from _ordered(path, "rule order", list(old), list(new))
+
+
+def _ordered(path: str, aspect: str, was: list[str], now: list[str]) -> Iterator[Difference]:
+    if was != now:
+        yield Difference(path, aspect, _list(was), _list(now))
+
+
+# -- types
+
+
+def _types(was: Type, now: Type, path: str) -> Iterator[Difference]:
+    if isinstance(was, If) or isinstance(now, If):
+        old, new = (side.condition if isinstance(side, If) else None for side in (was, now))
+        yield from _expressions(path, "condition", old, new, "always there")
+        yield from _types(_inside(was, If), _inside(now, If), path)
+        return
+    if isinstance(was, Limited) or isinstance(now, Limited):
+        yield from _limits(_limits_of(was), _limits_of(now), path)
+        yield from _types(_inside(was, Limited), _inside(now, Limited), path)
+        return
+    if isinstance(was, Constant) or isinstance(now, Constant):
+        values = [_value(side) if isinstance(side, Constant) else "any" for side in (was, now)]
+        yield from _aspect(path, "constant", *values)
+        yield from _types(_inside(was, Constant), _inside(now, Constant), path)
+        return
+    match was, now:
+        case Layout(), Layout():
+            yield from _layouts(was, now, path)
+        case Integer(), Integer():
+            yield from _integers(was, now, path)
+        case (Enum(), Enum()) | (Flags(), Flags()):
+            assert isinstance(was, Enum | Flags) and isinstance(now, Enum | Flags)
+            yield from _integers(was.integer, now.integer, path)
+            yield from _members(dict(was.members), dict(now.members), path)
+        case Float(), Float():
+            yield from _aspect(path, "width", _bits(was), _bits(now))
+            yield from _aspect(path, "byte order", was.order, now.order)
+        case Flag(), Flag():
+            yield from _aspect(path, "width", _bits(was), _bits(now))
+        case Bytes(), Bytes():
+            yield from _counts(path, "length", was.length, now.length)
+        case Padding(), Padding():
+            yield from _counts(path, "length", was.length, now.length)
+            yield from _aspect(path, "unit", *("bit" if side.unit == 1 else "byte" for side in (was, now)))
+            yield from _aspect(path, "pattern", _pattern(was), _pattern(now))
+        case Array(), Array():
+            yield from _counts(path, "count", was.count, now.count)
+            yield from _types(was.element, now.element, f"{path}[]")
+        case Switch(), Switch():
+            yield from _switches(was, now, path)
+        case _ if _stable(type_to_json(was)) != _stable(type_to_json(now)):
+            yield Difference(path, "type", type_text(was), type_text(now))
+
+
+def _inside(kind: Type, wrapper: type[If | Limited | Constant]) -> Type:
+    """Return what a type wraps, if that is how it is wrapped."""
+    if not isinstance(kind, wrapper):
+        return kind
+    return kind.inner if isinstance(kind, Limited) else kind.type
+
+
+def _integers(was: Integer, now: Integer, path: str) -> Iterator[Difference]:
+    one_byte = was.bits <= 8, now.bits <= 8
+    if was.bits != now.bits:
+        # An order begins or ends to exist where a field grows out of one byte.
+        old, new = (_bits(side) for side in (was, now))
+        if one_byte[0] != one_byte[1]:
+            old, new = (type_text(side) for side in (was, now))
+        yield Difference(path, "width", old, new)
+    if one_byte[0] == one_byte[1]:
+        yield from _aspect(path, "byte order", was.order, now.order)
+    yield from _aspect(path, "sign", _sign(was), _sign(now))
+
+
+def _members(was: dict[str, int], now: dict[str, int], path: str) -> Iterator[Difference]:
+    paired = set()
+    for name, value in was.items():
+        renamed = [other for other in now if other not in was and now[other] == value]
+        partner = name if name in now or not renamed else renamed[0]
+        paired.add(partner)
+        new = f"{partner} = {now[partner]}" if partner in now else ABSENT
+        yield from _aspect(path, "member", f"{name} = {value}", new)
+    for name, value in now.items():
+        if name not in paired:
+            yield Difference(path, "member", ABSENT, f"{name} = {value}")
+
+
+def _switches(was: Switch, now: Switch, path: str) -> Iterator[Difference]:
+    yield from _expressions(path, "key", was.key, now.key, ABSENT)
+    old: dict[Any, Type] = dict(was.cases)
+    new: dict[Any, Type] = dict(now.cases)
+    order = [str(key) for key in old], [str(key) for key in new]
+    same = old.keys() == new.keys()
+    old |= {} if was.default is None else {"default": was.default}
+    new |= {} if now.default is None else {"default": now.default}
+    for key in {**old, **new}:
+        place = f"{path}{{{key}}}"
+        if key in old and key in new:
+            yield from _types(old[key], new[key], place)
+        else:
+            gone_or_new = (type_text(side[key]) if key in side else ABSENT for side in (old, new))
+            yield Difference(place, "case", *gone_or_new)
+    if same:
+        yield from _ordered(path, "case order", *order)
+
+
+def _limits_of(kind: Type) -> dict[str, str]:
+    return {limit.kind: _limit_text(limit) for limit in kind.limits} if isinstance(kind, Limited) else {}
+
+
+def _limits(was: dict[str, str], now: dict[str, str], path: str) -> Iterator[Difference]:
+    for kind in {**was, **now}:
+        yield from _aspect(path, "limit", was.get(kind, ABSENT), now.get(kind, ABSENT))
+
+
+def _aspect(path: str, aspect: str, was: str, now: str) -> Iterator[Difference]:
+    if was != now:
+        yield Difference(path, aspect, was, now)
+
+
+def _counts(path: str, aspect: str, was: Count, now: Count) -> Iterator[Difference]:
+    if _stable(_count_json(was)) == _stable(_count_json(now)):
+        return
+    if isinstance(was, int | Prefix) or isinstance(now, int | Prefix):
+        yield Difference(path, aspect, _count_text(was), _count_text(now))
+    else:
+        yield from _expressions(path, aspect, was, now, ABSENT)
+
+
+def _expressions(
+    path: str, aspect: str, was: Expression | None, now: Expression | None, without: str
+) -> Iterator[Difference]:
+    old, new = (None if side is None else _stable(expression_to_json(side)) for side in (was, now))
+    if old == new:
+        return
+    old_text, new_text = _contrasted(was, now, without)
+    if old_text == new_text:  # the words do not tell them apart: -1 as a number and as an operation
+        old_text, new_text = old or without, new or without
+    yield Difference(path, aspect, old_text, new_text)
+
+
+def _contrasted(was: Expression | None, now: Expression | None, without: str) -> tuple[str, str]:
+    """Write two expressions, with `...` for the parts that both have at one place."""
+    if was is None or now is None:
+        return (
+            without if was is None else expression_text(was),
+            without if now is None else expression_text(now),
+        )
+    shared: set[int] = set()
+
+    def share(old: Expression, new: Expression) -> None:
+        if isinstance(old, Operation) and isinstance(new, Operation) and old.operator == new.operator:
+            for a, b in zip(old.operands, new.operands, strict=False):
+                if a == b and isinstance(a, Operation):
+                    shared.update((id(a), id(b)))
+                else:
+                    share(a, b)
+
+    def name_of(part: Expression) -> str | None:
+        if isinstance(part, Path | Length):
+            return expression_text(part)
+        return "..." if id(part) in shared else None
+
+    share(was, now)
+    return python_source(was, name_of), python_source(now, name_of)
+
+
+def _joined(path: str, label: str) -> str:
+    return f"{path}.{label}" if path else label
+
+
+def _stable(found: Any) -> str:
+    return json.dumps(found, sort_keys=True)
+
+
+def _count_json(count: Count) -> Any:
+    return type_to_json(Array(Nothing(), count))["count"]
+
+
+def _count_text(count: Count) -> str:
+    match count:
+        case int():
+            return str(count)
+        case Prefix(integer=integer):
+            return f"{type_text(integer)} in front"
+    return expression_text(count)
+
+
+def _field_text(item: Field) -> str:
+    return f"{type_text(item.type)} at {position_text(item.position)}"
+
+
+def _limit_text(limit: Limit) -> str:
+    return type_text(Limited(Nothing(), (limit,))).partition(", ")[2]
+
+
+def _list(names: list[str] | tuple[str, ...]) -> str:
+    return f"({', '.join(names)})" if names else ABSENT
+
+
+def _value(constant: Constant) -> str:
+    return constant.value.hex(" ") if isinstance(constant.value, bytes) else str(constant.value)
+
+
+def _bits(kind: Integer | Float | Flag) -> str:
+    return f"{kind.bits} bit{'' if kind.bits == 1 else 's'}"
+
+
+def _sign(kind: Integer) -> str:
+    return "signed" if kind.signed else "unsigned"
+
+
+def _pattern(kind: Padding) -> str:
+    return f"{kind.pattern:#x}"
