@@ -201,7 +201,8 @@ class _Item(pytest.Item):
         """Return the report of what does not hold; anything else is a bug, and shows its traceback."""
         if isinstance(excinfo.value, _Broken):
             broken = excinfo.value
-            return _Report(_Crash(self.nodeid.partition("::")[0], self.line(), broken.reason), broken.detail)
+            file = self.nodeid.partition("::")[0]
+            return _Report(_Crash(file, self.line(), broken.reason), self.name, broken.detail)
         return super().repr_failure(excinfo, style)
 
     def line(self) -> int:
@@ -236,7 +237,7 @@ class GoldenItem(_Item):
             where = " and ".join(engines)
             reasons.append(f"{mismatch.reason} ({where})")
             detail += ["", *(() if len(found) == 1 else (f"{where}: {mismatch.reason}",)), *mismatch.detail]
-        raise _Broken(f"{self.name}: {'; '.join(reasons)}", tuple(detail))
+        raise _Broken("; ".join(reasons), tuple(detail))
 
     def line(self) -> int:
         """Return the line in which the vector's id stands."""
@@ -272,13 +273,21 @@ class _Report:
     """A failure as pytest prints it."""
 
     reprcrash: _Crash
+    name: str
     detail: tuple[str, ...]
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Return the report: where, which and why, then the bytes."""
+        crash = self.reprcrash
+        return f"{crash.path}:{crash.lineno}: {self.name}: {crash.message}", *self.detail
+
     def __str__(self) -> str:
-        return "\n".join((str(self.reprcrash), *self.detail))
+        return "\n".join(self.lines)
 
     def toterminal(self, terminal: Any) -> None:
         """Write the report."""
-        terminal.line(str(self.reprcrash), bold=True, red=True)
-        for line in self.detail:
+        first, *rest = self.lines
+        terminal.line(first, bold=True, red=True)
+        for line in rest:
             terminal.line(line, red=line.startswith(">"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum, IntFlag
 from typing import Annotated, Any, Literal, Never, Union, get_args, get_origin
@@ -26,7 +26,6 @@ from pydantic import (
 )
 
 from wirelock.codec.template import Template
-from wirelock.codec.trail import limit_holds, limits_text
 from wirelock.errors import SchemaError
 from wirelock.layout.nodes import (
     Array,
@@ -49,6 +48,15 @@ from wirelock.layout.nodes import (
     Type,
 )
 from wirelock.layout.operators import evaluate
+from wirelock.schema.constraints import (
+    check_literal,
+    known_bits,
+    merged,
+    one_of,
+    only,
+    read_limits,
+    ungrouped,
+)
 from wirelock.schema.scalars import float_metadata, integer_metadata, ordered
 
 PYTHON_VALIDATORS = (AfterValidator, BeforeValidator, PlainValidator, WrapValidator, at.Predicate)
@@ -137,9 +145,9 @@ class Lowering:
                 fixed = (at.MinLen(length), at.MaxLen(length)) if isinstance(length, int) else ()
                 return self._limited(kind, bytes, (Strict(), *fixed), where, metadata, values)
             case Constant(type=Integer()) if annotation is int:
-                return self._limited(kind, int, (Strict(), _only(kind.value)), where, metadata, values)
+                return self._limited(kind, int, (Strict(), only(kind.value)), where, metadata, values)
             case Constant(type=Bytes()) if annotation is bytes:
-                return self._limited(kind, bytes, (Strict(), _only(kind.value)), where, metadata, values)
+                return self._limited(kind, bytes, (Strict(), only(kind.value)), where, metadata, values)
         wanted_text = {
             Enum: "an IntEnum with the layout's members, or int",
             Flags: "an IntFlag with the layout's members, or int",
@@ -166,7 +174,7 @@ class Lowering:
         if isinstance(kind, Flags) and any(value & (value - 1) or value < 1 for value in members.values()):
             raise SchemaError(f"{self.record}.{where}", f"{cls.__name__} has a flag of no or several bits")
         named = replace(kind, name=self.name(cls, cls, where))
-        extra = (_known_bits(named.mask),) if isinstance(named, Flags) else ()
+        extra = (known_bits(named.mask),) if isinstance(named, Flags) else ()
         return self._limited(named, cls, (Strict(), *extra), where, metadata, None)
 
     def _limited(
@@ -178,76 +186,22 @@ class Lowering:
         metadata: tuple[Any, ...],
         values: tuple[Any, ...] | None,
     ) -> Fitted:
-        limits = []
-        for item in _ungrouped(metadata):
+        path, limits = f"{self.record}.{where}", []
+        for item in ungrouped(metadata):
             if isinstance(item, PYTHON_VALIDATORS):
                 self.validators.append(f"{where}:{type(item).__name__}")
             elif isinstance(item, at.Unit | str | Strict):
                 continue
             else:
-                limits += self._limits(kind, item, where)
+                limits += read_limits(kind, item, path)
         if values is not None:
-            one_of = Limit("one_of", values)
-            self._check_literal(kind, values, where)
+            limit = Limit("one_of", values)
+            check_literal(kind, values, path)
             if not isinstance(kind, Constant):
-                limits.append(one_of)
-            own = (*own, AfterValidator(_one_of(one_of)))
-        lowered = Limited(kind, _merged(limits, where, self.record)) if limits else kind
+                limits.append(limit)
+            own = (*own, one_of(limit))
+        lowered = Limited(kind, merged(limits, path)) if limits else kind
         return Fitted(lowered, Annotated[base, *own, *metadata])
-
-    def _limits(self, kind: Type, item: Any, where: str) -> list[Limit]:
-        """Lower one annotated-types constraint; checks that it narrows what the wire can hold."""
-        path = f"{self.record}.{where}"
-        match item, kind:
-            case ((at.Ge(ge=number) | at.Gt(gt=number) | at.Le(le=number) | at.Lt(lt=number)), Integer()):
-                if isinstance(number, bool) or not isinstance(number, int):
-                    raise SchemaError(path, f"the constraint {item} on an integer", "compare it with an int")
-                low = isinstance(item, at.Ge | at.Gt)
-                bound = number + isinstance(item, at.Gt) - isinstance(item, at.Lt)
-                if not kind.lowest <= bound <= kind.highest:
-                    raise SchemaError(
-                        path,
-                        f"the constraint {item} lies outside of the wire's own {kind.lowest}..{kind.highest}",
-                        "narrow it, or widen the field",
-                    )
-                return [Limit("ge" if low else "le", bound)]
-            case ((at.Ge(ge=number) | at.Gt(gt=number) | at.Le(le=number) | at.Lt(lt=number)), Float()):
-                if isinstance(number, bool) or not isinstance(number, int | float) or number != number:
-                    raise SchemaError(path, f"the constraint {item} on a float", "compare it with a number")
-                return [Limit(type(item).__name__.lower(), float(number))]  # type: ignore[arg-type]
-            case at.MultipleOf(multiple_of=number), Integer():
-                if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-                    raise SchemaError(path, f"the constraint {item}", "give a positive int")
-                return [Limit("multiple_of", number)]
-            case ((at.MinLen(min_length=number) | at.MaxLen(max_length=number)), (Bytes() | Array())):
-                length = kind.length if isinstance(kind, Bytes) else kind.count
-                limit = Limit("min_length" if isinstance(item, at.MinLen) else "max_length", number)
-                if not isinstance(length, int):
-                    return [limit]
-                if not limit_holds(limit, range(length)):
-                    raise SchemaError(path, f"the length is always {length}", f"leave out {item}")
-                return []
-        raise SchemaError(
-            path,
-            f"the constraint {item!r} is not known to all engines",
-            "use annotated-types, a Literal, a Rule, or a pydantic validator",
-        )
-
-    def _check_literal(self, kind: Type, values: tuple[Any, ...], where: str) -> None:
-        for value in values:
-            match kind:
-                case Integer():
-                    fits = kind.lowest <= value <= kind.highest
-                case Bytes(length=int(length)):
-                    fits = len(value) == length
-                case Constant():
-                    fits = value == kind.value and len(values) == 1
-                case Bytes() | Flag():
-                    fits = True
-                case _:
-                    fits = False
-            if not fits:
-                raise SchemaError(f"{self.record}.{where}", f"Literal[{value!r}] can never be on the wire")
 
     def _array(self, kind: Array, annotation: Any, where: str, metadata: tuple[Any, ...]) -> Fitted:
         arguments = get_args(annotation)
@@ -422,55 +376,6 @@ def _options(annotation: Any) -> tuple[Any, ...]:
     if get_origin(annotation) in (Union, types.UnionType):
         return get_args(annotation)
     return (type(None) if annotation is None else annotation,)
-
-
-def _ungrouped(metadata: tuple[Any, ...]) -> Iterator[Any]:
-    for item in metadata:
-        if isinstance(item, at.GroupedMetadata):
-            yield from _ungrouped(tuple(item))
-        else:
-            yield item
-
-
-def _merged(limits: list[Limit], where: str, record: str) -> tuple[Limit, ...]:
-    kinds = [limit.kind for limit in limits]
-    if len(set(kinds)) != len(kinds):
-        raise SchemaError(
-            f"{record}.{where}", f"two constraints of one kind: {limits_text(limits)}", "leave one out"
-        )
-    found: dict[str, Any] = {limit.kind: limit.value for limit in limits}
-    for low, high in (("ge", "le"), ("min_length", "max_length")):
-        if low in found and high in found and found[low] > found[high]:
-            raise SchemaError(f"{record}.{where}", f"no value is in {limits_text(limits)}", "swap the bounds")
-    order = ("ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "one_of")
-    return tuple(sorted(limits, key=lambda limit: order.index(limit.kind)))
-
-
-def _only(wanted: int | bytes) -> AfterValidator:
-    def check(value: Any) -> Any:
-        if value != wanted:
-            raise ValueError(f"the constant is {wanted!r}")
-        return value
-
-    return AfterValidator(check)
-
-
-def _one_of(limit: Limit) -> Any:
-    def check(value: Any) -> Any:
-        if not limit_holds(limit, value):
-            raise ValueError(f"not {limits_text([limit])}")
-        return value
-
-    return check
-
-
-def _known_bits(mask: int) -> AfterValidator:
-    def check(value: Any) -> Any:
-        if int(value) & ~mask:
-            raise ValueError(f"{int(value):#x} has bits outside of {mask:#x}")
-        return value
-
-    return AfterValidator(check)
 
 
 def _pairs(members: Mapping[str, int]) -> str:

@@ -1,0 +1,74 @@
+"""The documents are true: commands, tables and links."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from wirelock.errors import CODES
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def test_the_table_of_codes_is_the_one_in_the_code() -> None:
+    page = (ROOT / "docs/errors.md").read_text("utf-8").split("## Codes")[1]
+    rows = re.findall(r"^\| ([a-z:NAME-]+) \| (.+) \|$", page, re.M)
+    assert [row for row in rows if row[0] != "code"] == [(code, meaning) for code, (_, meaning) in CODES.items()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_ci_runs_the_command_of_the_readme() -> None:
+    commands = re.findall(r"^(python3 -m venv .*)$", (ROOT / "README.md").read_text("utf-8"), re.M)
+    assert len(commands) == 2
+    assert commands[1] in (ROOT / ".ci/run").read_text("utf-8")
+
+
+def test_the_readme_shows_what_decode_prints() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    shown = text.split("```text\n")[1].split("```")[0].splitlines()
+    run = subprocess.run(
+        [sys.executable, "-m", "wirelock", "decode", "fixtures/captures/session.pcapng"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    printed = run.stdout.splitlines() + run.stderr.splitlines()
+    for line in shown:
+        start = line.rstrip("…").rstrip()
+        assert not start or any(known.startswith(start) for known in printed), line
+
+
+
+def test_the_python_of_the_readme_runs(tmp_path: Path) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.S)
+    assert len(blocks) >= 2
+    script = tmp_path / "readme.py"
+    script.write_text("\n".join(blocks), "utf-8")
+    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+
+
+def readme_commands() -> list[str]:
+    text = (ROOT / "README.md").read_text("utf-8")
+    return re.findall(r"^\.venv/bin/wirelock (.*?)(?:  #.*)?$", text, re.M)
+
+
+@pytest.mark.parametrize("command", readme_commands())
+def test_the_commands_of_the_readme_run(command: str, tmp_path: Path) -> None:
+    for name in ("protocol", "fixtures"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    run = subprocess.run(
+        [sys.executable, "-m", "wirelock", *command.split()], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+    assert "Traceback" not in run.stderr
