@@ -59,7 +59,7 @@ def test_the_python_of_the_readme_runs(tmp_path: Path) -> None:
 
 def readme_commands() -> list[str]:
     text = (ROOT / "README.md").read_text("utf-8")
-    return re.findall(r"^\.venv/bin/wirelock (.*?)(?:  #.*)?$", text, re.M)
+    return re.findall(r"^\.venv/bin/wirelock (.*?) *(?:#.*)?$", text, re.M)
 
 
 @pytest.mark.parametrize("command", readme_commands())

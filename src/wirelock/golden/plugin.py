@@ -1,6 +1,6 @@
-"""The pytest plugin `wirelock`: every golden vector of the project is a test, run on every engine.
+"""The pytest plugin `wirelock`: every golden vector is a test, run on every engine, and every lock entry.
 
-Files are <fixtures>/<protocol>/v<N>.json of the project that pyproject.toml's [tool.wirelock] describes;
+Golden files are <fixtures>/<protocol>/v<N>.json of the project that pyproject.toml's [tool.wirelock] describes;
 without that table nothing happens and nothing is imported. A run of the whole project runs all of them,
 also where testpaths leaves them out, so that none grows stale unseen. What is wrong with a whole file is
 one failing test with a reason of one line.
@@ -22,6 +22,7 @@ from wirelock.errors import GoldenError, ProjectError, WirelockError
 if TYPE_CHECKING:
     from wirelock.golden.run import Mismatch
     from wirelock.golden.vectors import GoldenFile, Vector
+    from wirelock.lock.lockfile import Finding
     from wirelock.schema.project import Project
     from wirelock.schema.registry import Protocol, Registry
 
@@ -62,8 +63,10 @@ class _Collection:
     def __init__(self, config: pytest.Config, project: Project) -> None:
         self.project = project
         self.fixtures = project.fixtures.resolve()
+        self.lock = _place(project.lock)
         self.whole = getattr(config, "workerinput", {}).get(_WHOLE, _is_whole(config))
         self._loaded: Registry | WirelockError | None = None
+        self._findings: list[Finding] | None = None
 
     def registry(self) -> Registry:
         """Return the project's protocols, imported once. Raises SchemaError or ProjectError."""
@@ -79,7 +82,9 @@ class _Collection:
         return self._loaded
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-        """Collect the JSON files in the folders of the fixtures."""
+        """Collect the JSON files in the folders of the fixtures, and the lock."""
+        if _place(file_path) == self.lock:
+            return self._lock_collector(parent)
         if file_path.suffix.lower() != ".json" or _place(file_path).parent.parent != self.fixtures:
             return None
         return self._collector(file_path, parent)
@@ -91,20 +96,42 @@ class _Collection:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
-        """Add the golden files that a run of the whole project did not come across."""
+        """Add the golden files and the lock that a run of the whole project did not come across."""
         if not self.whole:
             return
         known = {_place(item.path) for item in items}
         for path in sorted(self.fixtures.glob("*/*.json")):
             if path not in known:
                 items.extend(session.genitems(self._collector(path, session)))
+        if self.lock not in known and self.lock.is_file():
+            items.extend(session.genitems(self._lock_collector(session)))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Tell a worker of pytest-xdist what the run is: it sees other arguments."""
         node.workerinput[_WHOLE] = self.whole
 
-    # -- the lock: `wirelock.lock` is collected here, beside the goldens
+    # -- the lock
+
+    def _lock_collector(self, parent: pytest.Collector) -> pytest.Collector:
+        made: LockJson = LockJson.from_parent(parent, path=self.lock)
+        made.collection = self
+        return made
+
+    def findings(self) -> list[Finding]:
+        """Return what drifted from the lock, compared once a run. Raises LockError or GoldenError."""
+        if self._findings is None:
+            from wirelock.golden.vectors import golden_hashes
+            from wirelock.lock.lockfile import check, read_lock, unloadable
+
+            locked = read_lock(self.lock)
+            try:
+                registry = self.registry()
+            except WirelockError as problem:
+                self._findings = unloadable(locked, problem)
+            else:
+                self._findings = check(locked, registry, golden_hashes(self.project.fixtures, registry))
+        return self._findings
 
 
 def _place(path: Path) -> Path:
@@ -185,6 +212,28 @@ class GoldenJson(pytest.File):
             yield made
 
 
+class LockJson(pytest.File):
+    """The lock: a test for each released version."""
+
+    collection: _Collection
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield the released versions, or what is wrong with the lock as a whole."""
+        from wirelock.lock.lockfile import read_lock
+
+        try:
+            locked = read_lock(self.path)
+        except WirelockError as problem:
+            broken: _Problem = _Problem.from_parent(self, name="[file]")
+            broken.reason = " ".join(str(problem).split())
+            yield broken
+            return
+        for protocol, version in locked.entries:
+            made: LockItem = LockItem.from_parent(self, name=f"{protocol}/v{version}")
+            made.collection, made.protocol, made.version = self.collection, protocol, version
+            yield made
+
+
 class _Broken(Exception):  # noqa: N818 - carries a report through pytest, never seen by a caller
     """A vector that does not hold, or a file that cannot be run."""
 
@@ -244,6 +293,24 @@ class GoldenItem(_Item):
         wanted = re.compile(rf'"id"\s*:\s*"{re.escape(self.vector.id)}"')
         lines = self.path.read_text("utf-8").splitlines()
         return next((number for number, line in enumerate(lines, 1) if wanted.search(line)), 1)
+
+
+class LockItem(_Item):
+    """One released version, against the protocols and golden files as they are."""
+
+    collection: _Collection
+    protocol: str
+    version: int
+
+    def runtest(self) -> None:
+        """Fail with what drifted: field, was, now."""
+        try:
+            findings = self.collection.findings()
+        except WirelockError as problem:
+            raise _Broken(" ".join(str(problem).split())) from None
+        mine = [str(item) for item in findings if (item.protocol, item.version) == (self.protocol, self.version)]
+        if mine:
+            raise _Broken(mine[0], tuple(mine[1:]))
 
 
 class _Problem(_Item):
