@@ -489,56 +489,70 @@ def name_layout(layout: Layout) -> tuple[Layout, dict[str, Any]]:
     return name_type(layout), names
 
 
-@st.composite
-def lowered(draw: Any, layout: Layout) -> Layout:
+def lowered(layout: Layout) -> st.SearchStrategy[Layout]:
     """Return the layout with some limits and rules, and with some enumerations read as plain integers."""
 
-    def limits(*pairs: tuple[Any, Any]) -> tuple[Limit, ...]:
-        return tuple(Limit(kind, value) for kind, value in draw(st.sets(st.sampled_from(pairs), min_size=1)))
+    @st.composite
+    def lower(draw: Any) -> Layout:
+        found = Lowerer(draw).type(layout)
+        assert isinstance(found, Layout)
+        return found
 
-    def lower(kind: Any) -> Any:
+    return lower()
+
+
+class Lowerer:
+    """Draws what a record's annotations add to a layout."""
+
+    def __init__(self, draw: Any) -> None:
+        self.draw = draw
+
+    def type(self, kind: Any) -> Any:
         match kind:
             case Layout():
-                fields = tuple(replace(item, type=lower(item.type)) for item in kind.fields)
-                narrow = [
-                    item.name
-                    for item in kind.fields
-                    if item.in_record and isinstance(item.type, Integer) and item.type.bits < 64
-                ]
-                rules = []
-                if narrow and draw(st.booleans()):
-                    path = Path(0, (draw(st.sampled_from(narrow)),))
-                    compare = draw(st.sampled_from(["<", "!=", ">="]))
-                    holds = Operation(compare, (path, Number(draw(st.integers(0, 3)))))
-                    rules.append(Rule(f"r{len(fields)}", holds, draw(st.sampled_from(["", "said so"]))))
-                return replace(kind, fields=fields, rules=tuple(rules))
-            case Enum() if draw(st.booleans()):
-                return lower(kind.integer)
+                fields = tuple(replace(item, type=self.type(item.type)) for item in kind.fields)
+                return replace(kind, fields=fields, rules=self.rules(kind))
+            case Enum() if self.draw(st.booleans()):
+                return self.type(kind.integer)
             case Array():
-                kind = replace(kind, element=lower(kind.element))
+                kind = replace(kind, element=self.type(kind.element))
             case If():
-                return replace(kind, type=lower(kind.type))
+                return replace(kind, type=self.type(kind.type))
             case Switch():
-                cases = tuple((key, lower(case)) for key, case in kind.cases)
-                return replace(kind, cases=cases, default=kind.default and lower(kind.default))
-        if draw(st.integers(0, 2)):
+                cases = tuple((key, self.type(case)) for key, case in kind.cases)
+                return replace(kind, cases=cases, default=kind.default and self.type(kind.default))
+        choices = self.limits(kind) if self.draw(st.integers(0, 2)) == 0 else []
+        if not choices:
             return kind
+        chosen = self.draw(st.lists(st.sampled_from(choices), min_size=1, unique=True))
+        return Limited(kind, tuple(Limit(name, value) for name, value in chosen))
+
+    def limits(self, kind: Any) -> list[tuple[Any, Any]]:
         match kind:
             case Integer(lowest=low, highest=high):
                 middle = (low + high) // 2
-                return Limited(
-                    kind,
-                    limits(("ge", low // 2), ("le", middle), ("multiple_of", 2), ("one_of", (1, 2, middle))),
-                )
+                return [("ge", low // 2), ("le", middle), ("multiple_of", 2), ("one_of", (1, 2, middle))]
             case Enum(members=members):
-                return Limited(kind, limits(("one_of", tuple(value for _, value in members[:2]))))
+                return [("one_of", tuple(value for _, value in members[:2]))]
             case Float():
-                return Limited(kind, limits(("ge", -1e3), ("gt", -2.0), ("le", 1e4), ("lt", 0.5)))
+                return [("ge", -1e3), ("gt", -2.0), ("le", 1e4), ("lt", 0.5)]
             case Bytes() | Array():
-                return Limited(kind, limits(("min_length", 1), ("max_length", 2)))
-        return kind
+                return [("min_length", 1), ("max_length", 2)]
+        return []
 
-    return lower(layout)
+    def rules(self, layout: Layout) -> tuple[Rule, ...]:
+        """Return a rule over one integer of the record, or none."""
+        narrow = [
+            item.name
+            for item in layout.fields
+            if item.name and item.in_record and isinstance(item.type, Integer) and item.type.bits < 64
+        ]
+        if not narrow or self.draw(st.booleans()):
+            return ()
+        compare = self.draw(st.sampled_from(["<", "!=", ">="]))
+        path, number = Path(0, (self.draw(st.sampled_from(narrow)),)), Number(self.draw(st.integers(0, 3)))
+        message = self.draw(st.sampled_from(["", "said so"]))
+        return (Rule(f"r{len(layout.fields)}", Operation(compare, (path, number)), message),)
 
 
 # -- bytes ---------------------------------------------------------------------------------------------
@@ -570,14 +584,18 @@ def valid_bytes(layout: Layout) -> st.SearchStrategy[bytes]:
     return samples(layout).map(lambda sample: sample[0])
 
 
-@st.composite
-def samples(draw: Any, layout: Layout) -> tuple[bytes, dict[str, Any]]:
+def samples(layout: Layout) -> st.SearchStrategy[tuple[bytes, dict[str, Any]]]:
     """Return the bytes of a random record, and its values: ints, floats, bytes, lists, dicts by label."""
     wishes: dict[int, set[int]] = {}
     _gather(layout, (), wishes)
-    values, bits = Sampler(draw, wishes).record(layout, None)
-    assert len(bits) % 8 == 0
-    return bytes(int(bits[i : i + 8], 2) for i in range(0, len(bits), 8)), values
+
+    @st.composite
+    def sample(draw: Any) -> tuple[bytes, dict[str, Any]]:
+        values, bits = Sampler(draw, wishes).record(layout, None)
+        assert len(bits) % 8 == 0
+        return bytes(int(bits[i : i + 8], 2) for i in range(0, len(bits), 8)), values
+
+    return sample()
 
 
 def _gather(kind: Any, around: tuple[Layout, ...], wishes: dict[int, set[int]]) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from wirelock.capture.datagrams import DATAGRAM_FAULTS, PACKET_FAULTS
+from wirelock.capture.files import FILE_FAULTS
 from wirelock.errors import CODES
 
 ROOT = Path(__file__).parents[1]
@@ -20,6 +22,16 @@ def test_the_table_of_codes_is_the_one_in_the_code() -> None:
     page = (ROOT / "docs/errors.md").read_text("utf-8").split("## Codes")[1]
     rows = re.findall(r"^\| ([a-z:NAME-]+) \| (.+) \|$", page, re.M)
     assert [row for row in rows if row[0] != "code"] == [(code, meaning) for code, (_, meaning) in CODES.items()]
+
+
+@pytest.mark.parametrize(
+    ("heading", "codes"),
+    [("Of the file", FILE_FAULTS), ("Of a packet", PACKET_FAULTS), ("Of a datagram", DATAGRAM_FAULTS)],
+)
+def test_the_tables_of_capture_faults_are_those_in_the_code(heading: str, codes: dict[str, str]) -> None:
+    page = (ROOT / "docs/decode.md").read_text("utf-8").split(f"\n{heading}")[1]
+    rows = re.findall(r"^\| ([a-z-]+) \| (.+) \|$", page.split("\n\n")[1], re.M)
+    assert rows[1:] == list(codes.items())
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -208,14 +208,16 @@ def _decode_all(
     many = len(captures) > 1
     stdout = sys.stdout
     rows_to = stdout if target is None else stack.enter_context(sinks.output(target))
-    faults_to = sys.stderr if fault_target is None else stack.enter_context(sinks.output(fault_target))
+    faults_to = None if fault_target is None else stack.enter_context(sinks.output(fault_target))
     width = os.get_terminal_size(stdout.fileno()).columns if target is None and stdout.isatty() else None
     rows = sinks.row_sink(form, rows_to, registry, width, many)
-    faults = sinks.fault_sink(_format_of(fault_target, "table"), faults_to)
+    to_file = None if faults_to is None else sinks.fault_sink(_format_of(fault_target, "table"), faults_to)
     for path in captures:
         name = "standard input" if str(path) == "-" else str(path)
         source = sys.stdin.buffer if str(path) == "-" else path
-        with _progress(name, path) as advance:
+        with _progress(name, path, rows_to is stdout) as advance:
+            # A bar moves aside for what is written to sys.stderr from now on, not for what was before.
+            faults = to_file or sinks.fault_sink("table", sys.stderr)
             for item in decoding.decode(source, registry, selection, summary, name):
                 if isinstance(item, decoding.Row):
                     rows.write(item)
@@ -227,9 +229,9 @@ def _decode_all(
 
 
 @contextmanager
-def _progress(name: str, path: Path) -> Iterator[Any]:
-    """Show a bar on a terminal, unless rows or faults are written to the same one."""
-    if not sys.stderr.isatty() or sys.stdout.isatty() or str(path) == "-":
+def _progress(name: str, path: Path, rows_on_stdout: bool) -> Iterator[Any]:
+    """Show a bar on a terminal, unless rows are written to it."""
+    if not sys.stderr.isatty() or (rows_on_stdout and sys.stdout.isatty()) or str(path) == "-":
         yield lambda done: None
         return
     from rich.console import Console

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tomllib
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,9 @@ LIST2 = LAMP | {
 }  # fmt: skip
 
 
+WITHOUT = [f"-pno:{name}" for name in ("cacheprovider", "hypothesispytest", "benchmark")]  # slow to start
+
+
 class Outcome:
     """What one run of pytest said."""
 
@@ -155,7 +159,7 @@ class Project:
         path = os.pathsep.join(map(str, (self.site, ROOT / "src")))
         environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST")}
         done = subprocess.run(
-            [sys.executable, "-W", "error", "-m", "pytest", "-p", "no:cacheprovider", *arguments],
+            [sys.executable, "-W", "error", "-m", "pytest", *WITHOUT, *arguments],
             cwd=self.root / folder,
             env=environment | {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
             text=True,
@@ -180,15 +184,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def digests(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def digests(small: Any) -> dict[str, str]:
     """The digests of the small protocols."""
-    return {f"{p.name}/v{v}": p.digest(v) for p in small_protocols(PROTOCOLS) for v in p.versions}
+    return {f"{p.name}/v{v}": p.digest(v) for p in small for v in p.versions}
 
 
 def small_protocols(source: str) -> Any:
     """Return the Registry that a module's source makes."""
-    import types
-
     module = types.ModuleType("small_protocols")
     sys.modules[module.__name__] = module
     try:
@@ -223,3 +225,9 @@ def project(bare: Project, goldens: Callable[[], dict[str, dict[str, Any]]]) -> 
     for name, file in goldens().items():
         bare.golden(name, file)
     return bare
+
+
+@pytest.fixture(scope="session")
+def small() -> Any:
+    """The small protocols' Registry, in this process."""
+    return small_protocols(PROTOCOLS)

@@ -179,49 +179,50 @@ def test_bad_settings_are_one_line(bare, settings, reason):
 # -- files that cannot be run
 
 
-def spoil(text):
-    return lambda project: project.file("fixtures/lamp/v1.json", text)
-
-
 def changed(change):
-    return lambda project: edit(project, "lamp/v1", change)
+    def make(found):
+        change(found)
+        return json.dumps(found)
+
+    return make
 
 
 def twice(found):
     found["cases"].append(case(found, "red"))
 
 
-FILE_PROBLEMS = {
-    "not JSON": (spoil("{"), "line 1 column 2: Expecting property name"),
-    "empty": (spoil(""), "line 1 column 1: Expecting value"),
-    "cut": (spoil('{"format": "wirelock-golden/1", "pro'), "line 1 column 33: Unterminated string"),
-    "a list": (spoil("[]"), "is no object"),
-    "another format": (spoil('{"format": "wirelock-golden/2"}'), "the format 'wirelock-golden/2' is not"),
-    "an unknown key": (changed(lambda found: found.update(verison=1)), "the key 'verison' is not known here"),
-    "an id twice": (changed(twice), "case red: the id is there twice"),
-    "no flags": (changed(lambda found: found.pop("flags")), "flags is missing"),
-    "bad hex": (
+FILE_PROBLEMS = [
+    (lambda found: "{", "line 1 column 2: Expecting property name enclosed in double quotes"),
+    (lambda found: "", "line 1 column 1: Expecting value"),
+    (lambda found: json.dumps(found)[:33], "line 1 column 33: Unterminated string starting at"),
+    (lambda found: "[]", "is no object"),
+    (lambda found: '{"format": "wirelock-golden/2"}', "the format 'wirelock-golden/2' is not wirelock-golden/1"),
+    (changed(lambda found: found.update(verison=1)), "the key 'verison' is not known here"),
+    (changed(twice), "case red: the id is there twice"),
+    (changed(lambda found: found.pop("flags")), "flags is missing"),
+    (
         changed(lambda found: case(found, "red").update(bytes="01020")),
         "case red: bytes '01020' are not pairs of lower-case hex digits",
     ),
-    "another protocol": (
-        changed(lambda found: found.update(protocol="lists")),
-        "the file is of lists v1, not lamp v1",
-    ),
-    "another version": (changed(lambda found: found.update(version=2)), "the file is of lamp v2, not lamp v1"),
-}
+    (changed(lambda found: found.update(protocol="lists")), "the file is of lists v1, not lamp-9 v1"),
+    (changed(lambda found: found.update(version=2)), "the file is of lamp-10 v2, not lamp-10 v1"),
+]
 
 
-@pytest.mark.parametrize("name", FILE_PROBLEMS)
-def test_a_file_that_cannot_be_run_is_one_failing_test(project, name):
-    spoiled, reason = FILE_PROBLEMS[name]
-    spoiled(project)
+def test_a_file_that_cannot_be_run_is_one_failing_test(project, goldens):
+    numbers = range(len(FILE_PROBLEMS))
+    more = 'Registry(lamp, lists, *(Protocol(f"lamp-{i}", {1: LampV1}) for i in range(99)))'
+    project.file("wire.py", (project.root / "wire.py").read_text() + f"PROTOCOLS = {more}\n")
+    for number, (spoiled, _) in enumerate(FILE_PROBLEMS):
+        found = goldens()["lamp/v1"] | {"protocol": f"lamp-{number}"}
+        project.file(f"fixtures/lamp-{number}/v1.json", spoiled(found))
     outcome = project.pytest()
     assert outcome.code == 1
-    assert outcome.failed() == {"fixtures/lamp/v1.json::[file]"}
-    (line,) = outcome.report("[file]")
-    assert line.startswith(f"fixtures/lamp/v1.json:1: [file]: {reason}")
-    assert "1 failed, 6 passed" in outcome.last
+    assert outcome.failed() == {f"fixtures/lamp-{number}/v1.json::[file]" for number in numbers}
+    assert f"{len(numbers)} failed, 10 passed" in outcome.last
+    reports = [line for line in outcome.text.splitlines() if ": [file]: " in line]
+    wanted = {f"fixtures/lamp-{i}/v1.json:1: [file]: {reason}" for i, (_, reason) in enumerate(FILE_PROBLEMS)}
+    assert set(reports) == wanted and len(reports) == len(wanted)
 
 
 def test_bytes_that_are_no_text(project):
@@ -352,30 +353,36 @@ def test_the_promises_are_two(project):
     assert "decode-old: " in project.pytest().report("red")[0]
 
 
-@pytest.mark.parametrize(
-    ("name", "octets", "error", "reason"),
-    [
-        ("cut", "010203", None, "wanted truncated at level (byte 1), found a record"),
-        ("cut", "01", None, None),
-        ("cut", "", None, "wanted truncated at level (byte 1), found truncated at colour (byte 0)"),
-        ("cut", "0102", {"code": "trailing-bytes"}, "wanted trailing-bytes at level (byte 1), found truncated"),
-        ("cut", "0102", {"path": ""}, "wanted truncated at the record (byte 1), found truncated at level"),
-        ("cut", "0102", {"byte": 2}, "wanted truncated at level (byte 2), found truncated at level (byte 1)"),
-        ("cut", "0102", {"byte": None}, "wanted truncated at level, found truncated at level (byte 1)"),
-    ],
-)
-def test_an_invalid_case_wants_its_own_fault(project, name, octets, error, reason):
+WANTED = [
+    ("010203", {}, "wanted truncated at level (byte 1), found a record"),
+    ("", {}, "wanted truncated at level (byte 1), found truncated at colour (byte 0)"),
+    ("01", {"code": "trailing-bytes"}, "wanted trailing-bytes at level (byte 1), found truncated at level (byte 1)"),
+    ("01", {"path": ""}, "wanted truncated at the record (byte 1), found truncated at level (byte 1)"),
+    ("01", {"byte": 2}, "wanted truncated at level (byte 2), found truncated at level (byte 1)"),
+    ("01", {"byte": None}, "wanted truncated at level, found truncated at level (byte 1)"),
+]
+
+
+def test_an_invalid_case_wants_its_own_fault(project):
     def change(found):
-        case(found, name)["bytes"] = octets
-        case(found, name)["error"].update(error or {})
+        cut = case(found, "cut")
+        for number, (octets, error, _) in enumerate(WANTED):
+            new = cut | {"id": f"cut-{number}", "bytes": octets, "error": cut["error"] | error}
+            found["cases"].append(new)
 
     edit(project, "lamp/v1", change)
     outcome = project.pytest("fixtures/lamp")
-    if reason is None:
-        assert outcome.code == 0
-        return
-    assert outcome.failed() == {"fixtures/lamp/v1.json::cut"}
-    assert f": cut: {reason}" in outcome.report("cut")[0]
+    assert outcome.failed() == {f"fixtures/lamp/v1.json::cut-{number}" for number in range(len(WANTED))}
+    for number, (_, _, reason) in enumerate(WANTED):
+        assert f": cut-{number}: {reason} (generated and reference)" in outcome.report(f"cut-{number}")[0]
+    assert outcome.report("cut-0")[3:] == [
+        "the record:",
+        '  {"colour": 1, "level": 515}',
+        "",
+        "   at    field   bytes  value",
+        "   0     colour  01     1 RED",
+        ">  1..2  level   02 03  515",
+    ]
 
 
 def test_a_valid_case_that_is_refused(project):

@@ -58,8 +58,10 @@ def records(draw: Any) -> Layout:
 
 
 def settled(kind: Any, phase: int = 0) -> Any:
-    """Return a type with the position of each field computed anew."""
+    """Return a type with the position of each field computed anew, and with limits around no other limits."""
     match kind:
+        case Limited(inner=Limited(inner=inner)):
+            return settled(replace(kind, inner=inner), phase)
         case Layout():
             cursor, fields = Cursor(phase), []
             for item in kind.fields:
@@ -165,7 +167,7 @@ class Editor:
                     replace(kind, pattern=1 - kind.pattern % 2),
                 )
             case Array():
-                return replace(kind, count=self.expression(kind.count))
+                return replace(kind, count=self.pick(self.expression(kind.count), Prefix(BYTE)))
             case If():
                 return self.pick(replace(kind, condition=self.expression(kind.condition)), kind.type)
             case Switch():
@@ -190,7 +192,7 @@ class Editor:
 
     def expression(self, found: Any) -> Any:
         if isinstance(found, int):
-            return self.pick(found + 1, Number(found), Path(0, ("a",)), Prefix(BYTE))
+            return self.pick(found + 1, Number(found), Path(0, ("a",)))
         if isinstance(found, Prefix):
             return self.pick(Prefix(self.own(found.integer)), 3)
         negated = Operation("neg", (Number(1),))
@@ -250,7 +252,7 @@ def leaves(kind: Any, path: str, place: tuple[str, ...]) -> Any:
     match kind:
         case Layout():
             for item in kind.fields:
-                label = item.name or item.label.partition("#")[0]
+                label = item.name or "unnamed"
                 here = (*place, label, position_text(item.position))
                 yield from leaves(item.type, f"{path}.{item.label}" if path else item.label, here)
         case Array(element=inner):

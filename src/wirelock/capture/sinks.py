@@ -49,7 +49,11 @@ def output(path: Path) -> Iterator[TextIO]:
         with path.open("w", encoding="utf-8", newline="") as stream:
             yield stream
         return
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    except OSError as problem:
+        problem.filename = str(path)
+        raise
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
             yield stream
@@ -59,8 +63,10 @@ def output(path: Path) -> Iterator[TextIO]:
         os.umask(umask)
         Path(name).chmod(0o666 & ~umask)
         Path(name).replace(path)
-    except BaseException:
+    except BaseException as problem:
         Path(name).unlink(missing_ok=True)
+        if isinstance(problem, OSError) and problem.filename is None:
+            problem.filename = str(path)
         raise
 
 

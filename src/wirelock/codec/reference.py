@@ -65,9 +65,12 @@ class ReferenceEngine:
         """Return the record that all of `data` is."""
         return self._parse(data, exact=True)[0]
 
-    def parse_prefix(self, data: bytes) -> tuple[Any, int]:
-        """Return the record at the start of `data` and the number of bytes that it takes."""
-        return self._parse(data, exact=False)
+    def parse_prefix(self, data: bytes, at: int = 0) -> tuple[Any, int]:
+        """Return the record that starts at byte `at` and the number of bytes that it takes.
+
+        A fault counts its bytes from the record's start.
+        """
+        return self._parse(data[at:], exact=False)
 
     def build(self, record: Any) -> bytes:
         """Return the bytes of a record, which is checked again and must parse back to the same values."""

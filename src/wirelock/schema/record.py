@@ -76,7 +76,7 @@ class Wire:
         }
         self.layout = self.lower(bare)
         self.free = leads_out(self.layout)
-        self._engines: dict[str, Engine] = {}
+        self.engines: dict[str, Engine] = {}
 
     def lower(self, layout: Layout) -> Layout:
         """Lower a layout equal to the record's own, as it stands inside of another record."""
@@ -89,9 +89,9 @@ class Wire:
 
     def engine(self, name: str) -> Engine:
         """Return the engine with that name, or raise; there is no silent fallback."""
-        found = self._engines.get(name)
+        found = self.engines.get(name)
         if found is None:
-            found = self._engines[name] = self._made(name)
+            found = self.engines[name] = self._made(name)
         return found
 
     def _made(self, name: str) -> Engine:
@@ -182,7 +182,7 @@ class Record(BaseModel):
     def parse(cls, data: Buffer, *, engine: str = "generated") -> Self:
         """Return the record that all of `data` is. Raises DecodeError with the one fault otherwise."""
         try:
-            return wire_of(cls).engine(engine).parse(as_bytes(data))  # type: ignore[no-any-return]
+            return engine_of(cls, engine).parse(as_bytes(data))  # type: ignore[no-any-return]
         except Found as found:
             raise DecodeError(cls.__name__, found.fault) from None
 
@@ -190,14 +190,14 @@ class Record(BaseModel):
     def parse_prefix(cls, data: Buffer, *, engine: str = "generated") -> tuple[Self, int]:
         """Return the record at the start of `data` and how many bytes it took. Raises DecodeError."""
         try:
-            return wire_of(cls).engine(engine).parse_prefix(as_bytes(data))
+            return engine_of(cls, engine).parse_prefix(as_bytes(data))
         except Found as found:
             raise DecodeError(cls.__name__, found.fault) from None
 
     def build(self, *, engine: str = "generated") -> bytes:
         """Return the record's bytes, after checking it again. Raises EncodeError if it cannot be sent."""
         try:
-            return wire_of(type(self)).engine(engine).build(self)
+            return engine_of(type(self), engine).build(self)
         except Found as found:
             raise EncodeError(type(self).__name__, found.fault) from None
 
@@ -228,6 +228,14 @@ def wire_of(record: type[Record]) -> Wire:
     if not isinstance(wire, Wire):
         raise SchemaError(record.__name__, "the class has no layout", "give layout=Struct(...)")
     return wire
+
+
+def engine_of(record: type[Record], name: str) -> Engine:
+    """Return a record's engine by name. Raises as wire_of and Wire.engine do."""
+    try:
+        return record.__wirelock__.engines[name]
+    except (AttributeError, KeyError):
+        return wire_of(record).engine(name)
 
 
 def layout_of(record: type[Record]) -> Layout:

@@ -15,7 +15,7 @@ from wirelock.codec.trail import Found, value_text
 from wirelock.errors import DecodeError, Fault, SchemaError
 from wirelock.layout.canonical import digest
 from wirelock.layout.nodes import Constant, Integer, Layout, Type, plain, size_of
-from wirelock.schema.record import Buffer, Record, as_bytes, layout_of, wire_of
+from wirelock.schema.record import Buffer, Record, as_bytes, engine_of, layout_of, wire_of
 
 __all__ = ["Parsed", "Protocol", "Registry"]
 
@@ -108,7 +108,7 @@ class Protocol:
         data = as_bytes(data)
         version = self.version_of(data) if version is None else self._known(version)
         try:
-            return wire_of(self.versions[version]).engine(engine).parse(data)  # type: ignore[no-any-return]
+            return engine_of(self.versions[version], engine).parse(data)  # type: ignore[no-any-return]
         except Found as found:
             raise DecodeError(self.label(version), found.fault) from None
 
@@ -129,7 +129,7 @@ class Protocol:
         while at < len(data) or not number:
             try:
                 which = self.version_of(data, at) if version is None else self._known(version)
-                record, size = wire_of(self.versions[which]).engine(engine).parse_prefix(data, at)
+                record, size = engine_of(self.versions[which], engine).parse_prefix(data, at)
             except Found as found:
                 raise DecodeError(self.label(which), found.fault.within(f"[{number}]", at)) from None
             except DecodeError as error:
