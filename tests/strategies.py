@@ -132,11 +132,11 @@ class Maker:
         for at, name, before in rebuilds:
             seen = here.seen
             if name is None or name.startswith("_"):
-                # Building finds its value in the record, which has no hidden fields.
+                # It may follow from a hidden field, but not from one inside a later record.
                 seen = [
                     item
                     for number, item in enumerate(seen)
-                    if number < before or not any(part.startswith("_") for part in item.names)
+                    if number < before or not any(part.startswith("_") for part in item.names[1:])
                 ]
             part = construct.Rebuild(self.roomy(bits), self.implied([Context(seen), *contexts]))
             parts[at] = part if name is None else name / part

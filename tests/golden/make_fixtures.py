@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from protocol import PROTOCOLS
-from tests.golden import pose_words
 from wirelock.golden.run import make_case
 from wirelock.golden.vectors import Case, GoldenFile, Pose, golden_path, read, write
 from wirelock.schema.registry import Protocol
@@ -28,13 +27,14 @@ from wirelock.schema.registry import Protocol
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "fixtures"
 VECTORS = ROOT / "tests/quaternion/smallest_three_16.json"
+WORDS = json.loads((ROOT / "tests/golden/pose_words.json").read_text("utf-8"))
 
 
 def poses(version: int) -> Iterator[Pose]:
     """Yield the 73 rotation vectors as poses of one version of rotation."""
     vectors = json.loads(VECTORS.read_text("utf-8"))
     for vector in vectors["encode"]:
-        name, comment = pose_words.ENCODE[vector["name"]]
+        name, comment = WORDS["encode"][vector["name"]]
         refused = vector["expect"] == "reject"
         yield Pose(
             id=name,
@@ -49,17 +49,17 @@ def poses(version: int) -> Iterator[Pose]:
     for vector in vectors["decode"]:
         code = None if vector["accept"] else "rule:reachable"
         bits = tuple(vector["v1_decode_bits"]) if vector["accept"] else None
-        name, comment, flags = pose_words.DECODE[vector["name"]]
+        name, comment, flags = WORDS["decode"][vector["name"]]
         if vector["name"] == "index-4" and version == 1:
             code = "out-of-range"
-        elif vector["name"] in pose_words.DECODE_V2 and version == 2:
-            name, comment, flags = pose_words.DECODE_V2[vector["name"]]
+        elif vector["name"] in WORDS["decode_v2"] and version == 2:
+            name, comment, flags = WORDS["decode_v2"][vector["name"]]
             code, bits = None, ("3f800000", "00000000", "00000000", "00000000")
         yield Pose(
             id=name,
             comment=comment,
             source="article" if "article" in name else "generator",
-            flags=flags,
+            flags=tuple(flags),
             direction="decode",
             quaternion=bits,
             data=bytes.fromhex(vector["packet"]),
@@ -76,14 +76,14 @@ def encode_flags(vector: dict[str, Any]) -> Iterator[str]:
     not_finite = "dotnet_emits" in vector
     for mistake in vector["catches"]:
         if not not_finite or mistake in ("float64-throughout", "overflow-safe-normalise"):
-            yield pose_words.FLAGS[mistake][0]
+            yield WORDS["flags"][mistake][0]
     if not_finite:
-        yield pose_words.NOT_FINITE[0]
+        yield WORDS["not_finite"][0]
 
 
 def pose_flags() -> dict[str, str]:
     """Return the flags of poses with their explanations."""
-    return dict([*pose_words.FLAGS.values(), pose_words.NOT_FINITE]) | pose_words.DECODE_FLAGS
+    return dict([*WORDS["flags"].values(), WORDS["not_finite"]]) | dict(WORDS["decode_flags"])
 
 
 class Numbers:
@@ -142,9 +142,8 @@ def brought_up_to_date(file: GoldenFile) -> GoldenFile:
     known = {vector.id: vector for vector in file.vectors}
     for vector in made:
         if known.get(vector.id, vector) != vector:
-            raise SystemExit(
-                f"{file.protocol} v{file.version}: {vector.id} would change, and what is in the file stays as it is"
-            )
+            where = f"{file.protocol} v{file.version}"
+            raise SystemExit(f"{where}: {vector.id} would change, and what is in the file stays as it is")
     new = [vector for vector in made if vector.id not in known]
     return replace(
         file,

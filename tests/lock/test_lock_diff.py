@@ -1,7 +1,9 @@
 """Each kind of edit, and the lines that say what it did."""
 
+import re
 from dataclasses import replace
 from enum import IntEnum
+from pathlib import Path
 from typing import Annotated, Literal
 
 import construct as cs
@@ -341,7 +343,7 @@ WIRE = {
     "fields of no size swapped": (
         Struct("p" / Padding(0), "q" / cs.Bytes(0)),
         Struct("q" / cs.Bytes(0), "p" / Padding(0)),
-        ["order: was (p, q), now (q, p)"],
+        ["order of fields: was (p, q), now (q, p)"],
     ),
 }  # fmt: skip
 
@@ -462,7 +464,7 @@ LOWERED = {
     "rules in another order": (
         record(base=A, rules=[Rule("x", this.a != 0), Rule("y", this.a != 1)], a=int),
         record(base=A, rules=[Rule("y", this.a != 1), Rule("x", this.a != 0)], a=int),
-        ["rule order: was (x, y), now (y, x)"],
+        ["order of rules: was (x, y), now (y, x)"],
     ),
 }  # fmt: skip
 
@@ -526,7 +528,7 @@ NODES = {
     "cases in another order": (
         nodes.Switch(Number(1), ((1, BYTE), (2, FLOAT)), None),
         nodes.Switch(Number(1), ((2, FLOAT), (1, BYTE)), None),
-        ["a: case order: was (1, 2), now (2, 1)"],
+        ["a: order of cases: was (1, 2), now (2, 1)"],
     ),
     "a count as a number and as an expression": (Bytes(3), Bytes(Number(3)), []),
     "limits around a condition": (
@@ -546,3 +548,17 @@ def test_an_edit_of_the_nodes(name):
 def test_a_difference_is_a_value():
     assert Difference("a", "sign", "x", "y") == Difference("a", "sign", "x", "y")
     assert str(Difference("", "tag", "x", "y")) == "tag: was x, now y"
+
+
+def test_the_page_lists_every_aspect():
+    pairs = [(walk(was), walk(now)) for was, now, _ in WIRE.values()]
+    pairs += [(was, now) for was, now, _ in LOWERED.values()]
+    pairs += [(only(was), only(now)) for was, now, _ in NODES.values()]
+    made = {item.aspect for was, now in pairs for item in differences(was, now)}
+    made = {"rule NAME" if aspect.startswith("rule ") else aspect for aspect in made}
+    made |= {"tag", "validators", "hash", "golden cases", "version", "protocol", "layout", "digest"}
+    page = (Path(__file__).parents[2] / "docs/lock.md").read_text("utf-8")
+    rows = re.findall(
+        r"^\| (.+?) \| .* \|$", page.partition("| what is compared | when |\n|---|---|\n")[2], re.M
+    )
+    assert {word for row in rows for word in row.split(", ")} == made

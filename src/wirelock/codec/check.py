@@ -137,7 +137,7 @@ class RecordReader:
         """Return the value of a field that the record has not: a constant, nothing, or a derived one."""
         try:
             return _implied(field, layout, record, frame)
-        except (AttributeError, TypeError):
+        except (AttributeError, OverflowError, TypeError, ValueError):
             assert field.derived is not None
             first = ".".join(next(paths_in(field.derived)).names)
             raise _refuse(
@@ -209,7 +209,7 @@ def _implied(field: Field, layout: Layout, record: Any, frame: Frame) -> Any:
 
     def value_of(wanted: Path | Length) -> Any:
         path = wanted.path if isinstance(wanted, Length) else wanted
-        if path.up:
+        if path.up or path.names[0] in frame.values:
             return frame.value_of(wanted)
         here: Any = layout
         found = record
@@ -217,7 +217,11 @@ def _implied(field: Field, layout: Layout, record: Any, frame: Frame) -> Any:
             item = here[name]
             found = getattr(found, name) if item.in_record else _implied(item, here, found, frame)
             here = plain(item.type)
-        return len(found) if isinstance(wanted, Length) else found
+        if isinstance(wanted, Length):
+            return len(found)
+        if not isinstance(found, int | float):
+            raise TypeError(found)
+        return found
 
     return int(evaluate(field.derived, value_of))
 

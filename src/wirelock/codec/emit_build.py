@@ -362,7 +362,7 @@ class BuildEmitter:
             raw, shift = self._raw(slot), group.shift(slot)
             if raw != "0":
                 parts.append(f"{raw} << {shift}" if shift else raw)
-        joined = " | ".join(parts) or "0"
+        joined = _either(parts) or "0"
         return joined if group.octets == 1 else f'({joined}).to_bytes({group.octets}, "big")'
 
     def _whole(self, slot: Slot) -> str:
@@ -402,6 +402,14 @@ class BuildEmitter:
         if isinstance(inner, Integer | Float) and inner.order == "little":
             return f'from_bytes(({text}).to_bytes({bits // 8}, "little"), "big")'
         return text
+
+
+def _either(parts: list[str]) -> str:
+    """Join parts of an integer with `|`; many in a tree, since Python compiles no deep chain of operators."""
+    if len(parts) <= 16:
+        return " | ".join(parts)
+    half = len(parts) // 2
+    return f"({_either(parts[:half])}) | ({_either(parts[half:])})"
 
 
 def _absent(kind: Type) -> Value:

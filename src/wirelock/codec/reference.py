@@ -2,9 +2,9 @@
 
 The author's construct is cloned beside the lowered Layout, node by node. construct reads and writes all
 values and computes all expressions, in contexts of its own; the wrappers note where each value lies,
-turn what construct refuses into the one fault that semantics.md names, and refuse what construct would
-lose. construct knows no places inside a bit region: there the Layout locates, and the values that
-construct reads must be the same. ConstructError never leaves this file.
+turn what construct refuses into the one fault of the record, and refuse what construct would lose.
+construct knows no places inside a bit region: there the Layout locates, and the values that construct
+reads must be the same. ConstructError never leaves this file.
 
 Wrappers override `_parsereport`, which is how constructs call each other, and use construct's own `path`
 argument for the path of the field.
@@ -12,9 +12,11 @@ argument for the path of the field.
 
 from __future__ import annotations
 
+import copy
 import io
 import operator
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -28,24 +30,8 @@ from wirelock.codec.locate import LayoutReader, negative, scalar_from_bits, trai
 from wirelock.codec.template import Names
 from wirelock.codec.trail import Found, Frame, Trail, fault_at, value_text
 from wirelock.errors import Fault
-from wirelock.layout.nodes import (
-    Array,
-    Bytes,
-    Constant,
-    Enum,
-    Field,
-    If,
-    Integer,
-    Layout,
-    Nothing,
-    Padding,
-    Prefix,
-    Scalar,
-    Switch,
-    Type,
-    plain,
-    size_of,
-)
+from wirelock.layout import nodes
+from wirelock.layout.nodes import Layout, Type, plain, size_of
 from wirelock.layout.walk import prefixed_array, unwrap
 
 __all__ = ["ReferenceEngine"]
@@ -66,10 +52,7 @@ class ReferenceEngine:
         return self._parse(data, exact=True)[0]
 
     def parse_prefix(self, data: bytes, at: int = 0) -> tuple[Any, int]:
-        """Return the record that starts at byte `at` and the number of bytes that it takes.
-
-        A fault counts its bytes from the record's start.
-        """
+        """Return the record that starts at byte `at`, and its size. A fault counts from there on."""
         return self._parse(data[at:], exact=False)
 
     def build(self, record: Any) -> bytes:
@@ -89,11 +72,13 @@ class ReferenceEngine:
         frame, trail, taken = self._read(data)
         if exact and taken < len(data):
             raise Found(trailing(taken, len(data) - taken))
-        fault = trail.value_fault()
-        if fault is not None:
+        if (fault := trail.value_fault()) is not None:
             raise Found(fault)
         record = adopt(frame, self._names, trail)
-        if has_validators(self._layout) and not self._writes(record, data[:taken]):
+        if has_validators(self._layout):
+            with suppress(Found):
+                if self.build(record) == data[:taken]:
+                    return record, taken
             raise Found(Fault("validator", "", "a validator changed the values", ""))
         return record, taken
 
@@ -106,16 +91,13 @@ class ReferenceEngine:
             found = self._construct._parsereport(stream, context, "")
         except construct.ConstructError as problem:
             raise AssertionError(f"construct refuses what the Layout takes: {problem}") from problem
-        return found.frame, reading.trail, stream.tell()
-
-    def _writes(self, record: Any, data: bytes) -> bool:
-        try:
-            return self.build(record) == data
-        except Found:
-            return False
+        return found[_FRAME], reading.trail, stream.tell()
 
 
-# -- values as construct has them, and as frames have them ----------------------------------------
+# -- values as construct has them and as frames have them, and constructs that read them -----------
+
+_FRAME: Final = "#frame"
+"""Under this key a Container of construct's holds the frame of its record. No field has such a label."""
 
 
 def _by_number(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
@@ -133,11 +115,6 @@ class _Named(int):
 
     members: Mapping[str, int]
 
-    def __new__(cls, value: int, members: Mapping[str, int]) -> _Named:
-        made = super().__new__(cls, value)
-        made.members = members
-        return made
-
     def __getitem__(self, name: str) -> bool:
         return int(self) & self.members[name] == self.members[name]
 
@@ -150,21 +127,11 @@ class _Named(int):
     __hash__ = int.__hash__
 
 
-class _Framed(construct.Container):
-    """A record's values as expressions see them, with its frame."""
-
-    __slots__ = ("frame",)
-
-    def __init__(self, values: Any, frame: Frame) -> None:
-        super().__init__(values)
-        self.frame = frame
-
-
 def _plain_value(value: Any) -> Any:
     """Return a value of construct's as a frame holds it."""
     match value:
-        case _Framed():
-            return value.frame
+        case dict():
+            return value[_FRAME]
         case list():
             return [_plain_value(item) for item in value]
         case _Named():
@@ -186,7 +153,8 @@ def _joined(native: Any, found: Any) -> Any:
     """Return construct's value with the frames that the Layout found for it. Both must be the same."""
     match found:
         case Frame(values=values):
-            return _Framed({label: _joined(native[label], item) for label, item in values.items()}, found)
+            joined = {label: _joined(native[label], item) for label, item in values.items()}
+            return construct.Container(joined | {_FRAME: found})
         case list():
             return [_joined(left, right) for left, right in zip(native, found, strict=True)]
     assert _same(native, found), f"construct reads {native!r}, the Layout {found!r}"
@@ -205,9 +173,6 @@ def _same(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
-# -- constructs that read values --------------------------------------------------------------------
-
-
 class _Names(construct.Subconstruct):
     """The integer of an Enum or FlagsEnum, with the names of its members."""
 
@@ -216,54 +181,43 @@ class _Names(construct.Subconstruct):
         self.members = {str(name): value for name, value in members.items()}
 
     def _parse(self, stream: Any, context: Any, path: str) -> _Named:
-        return _Named(self.subcon._parsereport(stream, context, path), self.members)
+        return self._named(self.subcon._parsereport(stream, context, path))
 
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> _Named:
-        return _Named(self.subcon._build(int(obj), stream, context, path), self.members)
+        return self._named(self.subcon._build(int(obj), stream, context, path))
+
+    def _named(self, value: int) -> _Named:
+        made = _Named(value)
+        made.members = self.members
+        return made
 
 
-class _Float(construct.Subconstruct):
-    """A float by its bits, so that NaNs keep their payload. A signalling NaN reads as None."""
-
-    def __init__(self, source: Any) -> None:
-        order, letter = source.fmtstr
-        super().__init__(construct.FormatField(order, {"e": "H", "f": "L", "d": "Q"}[letter]))
-        self.bits = 8 * source.length
-
-    def _parse(self, stream: Any, context: Any, path: str) -> float | None:
-        return float_from_bits(self.subcon._parsereport(stream, context, path), self.bits)
-
-    def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
-        self.subcon._build(float_to_bits(obj, self.bits), stream, context, path)
-        return obj
+def _float(source: Any) -> Any:
+    """Read a float by its bits, so that NaNs keep their payload. A signalling NaN reads as None."""
+    order, letter = source.fmtstr
+    raw, n = construct.FormatField(order, {"e": "H", "f": "L", "d": "Q"}[letter]), 8 * source.length
+    return construct.ExprAdapter(raw, lambda x, _: float_from_bits(x, n), lambda x, _: float_to_bits(x, n))
 
 
-def _valued(source: Any, kind: Type) -> Any:
+def _valued(source: Any, kind: Any) -> Any:
     """Clone what has a fixed size, to read and write values only."""
-    source, inner = unwrap(source), plain(kind)
+    source, kind = unwrap(source), plain(kind)
     match source:
         case construct.Transformed():
-            part = _valued(source.subcon, kind)
-            return construct.Transformed(
-                part, source.decodefunc, source.decodeamount, source.encodefunc, source.encodeamount
-            )
+            made = copy.copy(source)
+            made.subcon = _valued(source.subcon, kind)
+            return made
         case construct.Struct():
-            assert isinstance(inner, Layout)
-            pairs = zip(source.subcons, inner.fields, strict=True)
-            return construct.Struct(
-                *(construct.Renamed(_valued(part, field.type), newname=field.label) for part, field in pairs)
-            )
+            pairs = zip(source.subcons, kind.fields, strict=True)
+            return construct.Struct(*(field.label / _valued(part, field.type) for part, field in pairs))
         case construct.Array():
-            assert isinstance(inner, Array)
-            return construct.Array(source.count, _valued(source.subcon, inner.element))
+            return construct.Array(source.count, _valued(source.subcon, kind.element))
         case construct.Const() | construct.Rebuild():
             return _valued(source.subcon, kind)
-        case construct.Enum():
-            return _Names(_valued(source.subcon, kind), source.encmapping)
-        case construct.FlagsEnum():
-            return _Names(_valued(source.subcon, kind), source.flags)
+        case construct.Enum(encmapping=members) | construct.FlagsEnum(flags=members):
+            return _Names(_valued(source.subcon, kind), members)
         case construct.FormatField() if source.fmtstr[1] in "efd":
-            return _Float(source)
+            return _float(source)
     return source
 
 
@@ -272,7 +226,7 @@ def _valued(source: Any, kind: Type) -> Any:
 
 @dataclass(slots=True)
 class _Reading:
-    """One parse: its bytes, the trail that it leaves, and the frame of the innermost open record."""
+    """One parse, `context._params._reading`: its bytes, its trail, the frame of the innermost open record."""
 
     data: bytes
     trail: Trail
@@ -288,53 +242,49 @@ class _Reading:
 
     def truncated(self, path: str, start: int, wanted: int) -> Fault:
         """Return the fault of a value at byte `start` that does not fit."""
-        return fault_at("truncated", path, 8 * start, Nothing(), len(self.data) - start, wanted)
+        return Fault("truncated", path, str(len(self.data) - start), str(wanted), start)
 
     def start(self, path: str) -> int:
         """Return the bit at which the value with that path starts."""
         return next(mark.bit for mark in reversed(self.trail.marks) if mark.path == path)
 
 
-def _reading(context: Any) -> _Reading:
-    found = context._params._reading
-    assert isinstance(found, _Reading)
-    return found
-
-
 def _located(source: Any, kind: Type) -> Any:
     """Clone a construct beside its type, so that reading leaves the marks that locate leaves."""
-    source = unwrap(source)
+    source, inner = unwrap(source), plain(kind)
     if isinstance(source, construct.Rebuild):
         source = unwrap(source.subcon)
     if isinstance(source, construct.Transformed):
         return _Region(kind, _valued(source, kind))
-    return _Marked(kind, _checked(source, plain(kind)))
-
-
-def _checked(source: Any, kind: Type) -> Any:
-    match kind:
+    match inner:
         case Layout():
-            return _Record(source, kind)
-        case Array(count=Prefix(integer=integer), element=element):
-            count, item = prefixed_array(source) or (None, None)
-            counted = construct.Rebuild(_Whole(integer, _valued(count, integer)), len_(this.items))
-            items = _Counted(element, construct.Array(this.count, _Element(_located(item, element))))
-            counted.name, items.name = "count", "items"
-            return construct.FocusedSeq("items", counted, items)
-        case Array(element=element):
-            part = _Element(_located(source.subcon, element))
-            return _Counted(element, construct.Array(source.count, part))
-        case If(type=then):
-            return construct.IfThenElse(source.condfunc, _located(source.thensubcon, then), construct.Pass)
-        case Switch():
-            return _Switch(source, kind)
-        case Bytes() | Padding():
-            return _Octets(source)
-        case Constant():
-            return _Constant(kind, source)
-        case Nothing():
-            return source
-    return _Scalar(kind, _valued(source, kind))
+            part: Any = _Record(source, inner)
+        case nodes.Array():
+            part = _array(source, inner)
+        case nodes.If(type=then):
+            part = construct.IfThenElse(source.condfunc, _located(source.thensubcon, then), construct.Pass)
+        case nodes.Switch():
+            part = _Switch(source, inner)
+        case nodes.Bytes() | nodes.Padding():
+            part = _Octets(source)
+        case nodes.Nothing():
+            part = source
+        case _:
+            part = _Leaf(inner, _valued(source, inner))
+    return _Marked(kind, part)
+
+
+def _array(source: Any, kind: nodes.Array) -> Any:
+    prefixed, element = prefixed_array(source), kind.element
+    count, item = prefixed or (source.count, source.subcon)
+    part = construct.Array(this.count if prefixed else count, _Element(_located(item, element)))
+    items = _Counted(element, part)
+    if not prefixed:
+        return items
+    integer = kind.count.integer  # type: ignore[union-attr]
+    counted = construct.Rebuild(_Leaf(integer, _valued(count, integer)), len_(this.items))
+    counted.name, items.name = "count", "items"
+    return construct.FocusedSeq("items", counted, items)
 
 
 class _Typed(construct.Subconstruct):
@@ -342,55 +292,33 @@ class _Typed(construct.Subconstruct):
 
     def __init__(self, kind: Type, subcon: Any) -> None:
         super().__init__(subcon)
-        self.kind = kind
+        self.kind: Any = kind
 
 
 class _Marked(_Typed):
     """Leaves a mark for one value."""
 
     def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
-        mark = _reading(context).trail.mark(self.kind, path, 8 * stream.tell())
+        mark = context._params._reading.trail.mark(self.kind, path, 8 * stream.tell())
         value = self.subcon._parsereport(stream, context, path)
         mark.value = _plain_value(value)
         return value
 
 
-class _Whole(_Typed):
-    """A value of fixed size: it fits, or it is truncated."""
+class _Leaf(_Typed):
+    """A value of fixed size: it fits, is the constant if there is one, and would be written the same."""
 
     def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
-        wanted = size_of(self.kind).lowest // 8
-        return _reading(context).whole(self.subcon, wanted, stream, context, path)
-
-
-class _Scalar(_Whole):
-    """A number, flag or enumeration, refused where it would be written otherwise."""
-
-    kind: Scalar
-
-    def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
-        start, value = stream.tell(), super()._parsereport(stream, context, path)
-        raw = _reading(context).data[start : stream.tell()]
-        written = scalar_from_bits(int.from_bytes(raw, "big"), self.kind)[1]
-        if written is not None:
+        reading, start = context._params._reading, stream.tell()
+        value = reading.whole(self.subcon, size_of(self.kind).lowest // 8, stream, context, path)
+        if isinstance(self.kind, nodes.Constant):
+            if value != self.kind.value:
+                found, allowed = value_text(value), value_text(self.kind.value)
+                raise Found(fault_at("constant", path, 8 * start, self.kind, found, allowed))
+            return value
+        raw = int.from_bytes(reading.data[start : stream.tell()], "big")
+        if (written := scalar_from_bits(raw, self.kind)[1]) is not None:
             raise Found(fault_at("not-canonical", path, 8 * start, self.kind, *written))
-        return value
-
-
-class _Constant(_Whole):
-    """A value that never differs from the author's."""
-
-    kind: Constant
-
-    def __init__(self, kind: Constant, source: Any) -> None:
-        super().__init__(kind, _valued(source, kind))
-        self.value = source.value
-
-    def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
-        start, value = stream.tell(), super()._parsereport(stream, context, path)
-        if value != self.value:
-            found, allowed = value_text(value), value_text(self.kind.value)
-            raise Found(fault_at("constant", path, 8 * start, self.kind, found, allowed))
         return value
 
 
@@ -398,7 +326,7 @@ class _Octets(construct.Subconstruct):
     """Bytes or padding, whose length construct computes."""
 
     def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
-        reading, start = _reading(context), stream.tell()
+        reading, start = context._params._reading, stream.tell()
         length = int(evaluate(self.subcon.length, context))
         if length < 0:
             raise Found(negative(path, 8 * start, length))
@@ -411,24 +339,20 @@ class _Octets(construct.Subconstruct):
         return value
 
 
-class _Counted(construct.Subconstruct):
-    """A construct.Array whose count is checked before anything is read or allocated."""
-
-    def __init__(self, element: Type, subcon: Any) -> None:
-        super().__init__(subcon)
-        simple = isinstance(plain(element), Integer | Enum)
-        self.octets = size_of(element).lowest // 8 if simple else 0
+class _Counted(_Typed):
+    """A construct.Array of a type, whose count is checked before anything is read or allocated."""
 
     def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
-        reading, start = _reading(context), stream.tell()
+        reading, start = context._params._reading, stream.tell()
         count = int(evaluate(self.subcon.count, context))
         if count < 0:
             raise Found(negative(path, reading.start(path), count))
-        if self.octets:
+        if isinstance(plain(self.kind), nodes.Integer | nodes.Enum):
             # Nothing but the end of the bytes can stop these, so division finds the one that does not fit.
-            fits = (len(reading.data) - start) // self.octets
+            octets = size_of(self.kind).lowest // 8
+            fits = (len(reading.data) - start) // octets
             if fits < count:
-                raise Found(reading.truncated(f"{path}[{fits}]", start + fits * self.octets, self.octets))
+                raise Found(reading.truncated(f"{path}[{fits}]", start + fits * octets, octets))
         return self.subcon._parsereport(stream, context, path)
 
 
@@ -442,12 +366,11 @@ class _Element(construct.Subconstruct):
 class _Switch(construct.Construct):
     """A Switch that finds its case by comparing construct's key with the author's, members included."""
 
-    def __init__(self, source: Any, kind: Switch) -> None:
+    def __init__(self, source: Any, kind: nodes.Switch) -> None:
         super().__init__()
         self.source = source
         self.kind = kind
-        self.default = None if kind.default is None else _located(source.default, kind.default)
-        self.cases: dict[int, Any] = {}
+        self.clones: dict[int | None, Any] = {}
 
     def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
         return self._case(stream, context, path)._parsereport(stream, context, path)
@@ -456,18 +379,17 @@ class _Switch(construct.Construct):
         return self._case(stream, context, path)._build(obj, stream, context, path)
 
     def _case(self, stream: Any, context: Any, path: str) -> Any:
-        key = evaluate(self.source.keyfunc, context)
-        kind = dict(self.kind.cases).get(int(key))
-        native = next((case for name, case in self.source.cases.items() if key == name), None)
-        assert (kind is None) == (native is None), f"construct and the Layout disagree on the case {key}"
-        if kind is not None:
-            if int(key) not in self.cases:
-                self.cases[int(key)] = _located(native, kind)
-            return self.cases[int(key)]
-        if self.default is None:
-            known = ", ".join(str(case) for case, _ in self.kind.cases)
-            raise Found(Fault("unknown-case", path, str(int(key)), known, stream.tell()))
-        return self.default
+        """Return the clone of the case, made when its key is first seen; None stands for the default."""
+        key, kinds = evaluate(self.source.keyfunc, context), dict(self.kind.cases)
+        number = int(key) if int(key) in kinds else None
+        if number not in self.clones:
+            kind = self.kind.default if number is None else kinds[number]
+            if kind is None:
+                known = ", ".join(str(case) for case, _ in self.kind.cases)
+                raise Found(Fault("unknown-case", path, str(int(key)), known, stream.tell()))
+            native = (case for name, case in self.source.cases.items() if key == name)
+            self.clones[number] = _located(next(native, self.source.default), kind)
+        return self.clones[number]
 
 
 class _Record(construct.Struct):
@@ -475,64 +397,50 @@ class _Record(construct.Struct):
 
     def __init__(self, source: Any, layout: Layout) -> None:
         pairs = [(unwrap(part), field) for part, field in zip(source.subcons, layout.fields, strict=True)]
-        rebuilds = [(field, part.func) for part, field in pairs if isinstance(part, construct.Rebuild)]
-        fields = [_Field(field, _located(part, field.type)) for part, field in pairs]
-        super().__init__(*fields, _Rebuilds(rebuilds))
+        fields = [_Field(field.label, _located(part, field.type)) for part, field in pairs]
+        # What stands behind the fields takes no bytes and sees construct's own context of the record.
+        super().__init__(*fields, construct.Computed(self._check_rebuilds))
         self.layout = layout
+        self.rebuilds = [(field, part.func) for part, field in pairs if isinstance(part, construct.Rebuild)]
 
-    def _parsereport(self, stream: Any, context: Any, path: str) -> _Framed:
-        reading = _reading(context)
+    def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
+        reading = context._params._reading
         outer = reading.frame
         reading.frame = frame = Frame(self.layout, path, 8 * stream.tell(), outer)
-        found = _Framed(self._parse(stream, context, path), frame)
+        found = self._parse(stream, context, path)
+        found[_FRAME] = frame
         reading.trail.frames.append(frame)
         reading.frame = outer
         return found
+
+    def _check_rebuilds(self, context: Any) -> None:
+        """Compare the fields that others imply. A plain count needs no look: as many were read."""
+        for field, function in self.rebuilds if context._parsing else ():
+            found, implied = context[field.label], evaluate(function, context)
+            if found != implied:
+                reading = context._params._reading
+                path = f"{reading.frame.path}.{field.label}" if reading.frame.path else field.label
+                raise Found(fault_at("bad-count", path, reading.start(path), field.type, found, implied))
 
 
 class _Field(construct.Subconstruct):
     """A field of a record."""
 
-    def __init__(self, field: Field, subcon: Any) -> None:
+    def __init__(self, label: str, subcon: Any) -> None:
         super().__init__(subcon)
-        self.name = field.label
+        self.name = label
 
     def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
         value = self.subcon._parsereport(stream, context, f"{path}.{self.name}" if path else self.name)
-        frame = _reading(context).frame
-        assert frame is not None
-        frame.values[self.name] = _plain_value(value)
+        context._params._reading.frame.values[self.name] = _plain_value(value)
         return value
-
-
-class _Rebuilds(construct.Construct):
-    """Stands behind the fields of a record and compares those that others imply. Takes no bytes.
-
-    A count without Rebuild needs no look: reading took as many elements as it says.
-    """
-
-    def __init__(self, rebuilds: list[tuple[Field, Any]]) -> None:
-        super().__init__()
-        self.flagbuildnone = True
-        self.rebuilds = rebuilds
-
-    def _parsereport(self, stream: Any, context: Any, path: str) -> None:
-        for field, function in self.rebuilds:
-            found, implied = context[field.label], evaluate(function, context)
-            if found != implied:
-                name = f"{path}.{field.label}" if path else field.label
-                bit = _reading(context).start(name)
-                raise Found(fault_at("bad-count", name, bit, field.type, found, implied))
-
-    def _build(self, obj: Any, stream: Any, context: Any, path: str) -> None:
-        """Write nothing: the record's values were checked before."""
 
 
 class _Region(_Typed):
     """A bit region: the Layout finds places and faults, construct reads the values."""
 
     def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
-        reading = _reading(context)
+        reading = context._params._reading
         reader = LayoutReader(reading.data, reading.trail, 8 * stream.tell())
         found = reader.read(self.kind, path, reading.frame)
         native = self.subcon._parsereport(stream, context, path)

@@ -70,7 +70,7 @@ def annotate(layout: Layout, data: bytes) -> list[Row]:
             leaves += _elements(last, data)  # counted by division, so that none has a mark
         end = 8 * len(data)
     told = "" if fault is None else "cut short" if cut else "?"
-    stops = [leaf.bit for leaf in leaves[1:]] + [end]
+    stops = [*(leaf.bit for leaf in leaves[1:]), end][: len(leaves)]
     rows = [
         _row(leaf, stop, data, told if leaf is leaves[-1] else "")
         for leaf, stop in zip(leaves, stops, strict=True)

@@ -1,9 +1,9 @@
 """The pytest plugin `wirelock`: every golden vector is a test, run on every engine, and every lock entry.
 
-Golden files are <fixtures>/<protocol>/v<N>.json of the project that pyproject.toml's [tool.wirelock] describes;
-without that table nothing happens and nothing is imported. A run of the whole project runs all of them,
-also where testpaths leaves them out, so that none grows stale unseen. What is wrong with a whole file is
-one failing test with a reason of one line.
+Golden files are <fixtures>/<protocol>/v<N>.json of the project that the [tool.wirelock] of pyproject.toml
+describes; without that table nothing happens and nothing is imported. A run of the whole project runs all
+of them, also where testpaths leaves them out, so that none grows stale unseen. What is wrong with a whole
+file is one failing test with a reason of one line.
 """
 
 from __future__ import annotations
@@ -164,6 +164,8 @@ class GoldenJson(pytest.File):
         file, protocol = found
         for text in digest_problem(file, protocol):
             yield self._problem(GoldenError(text))
+        if not file.vectors:
+            yield self._problem(GoldenError("the file has no cases"))
         yield from self._items(file.cases, protocol, file.version)
         try:
             if file.poses:
@@ -308,7 +310,9 @@ class LockItem(_Item):
             findings = self.collection.findings()
         except WirelockError as problem:
             raise _Broken(" ".join(str(problem).split())) from None
-        mine = [str(item) for item in findings if (item.protocol, item.version) == (self.protocol, self.version)]
+        mine = [
+            str(item) for item in findings if (item.protocol, item.version) == (self.protocol, self.version)
+        ]
         if mine:
             raise _Broken(mine[0], tuple(mine[1:]))
 

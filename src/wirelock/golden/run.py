@@ -199,9 +199,8 @@ def _encode_pose(protocol: Protocol, version: int, pose: Pose, engine: str) -> M
     except EncodeError as error:
         if error.code == pose.code:
             return None
-        return Mismatch(
-            f"wanted {pose.code or 'bytes'}, found {error.code}: {error}", _words(pose.quaternion)
-        )
+        wanted = pose.code if pose.data is None else pose.data.hex()
+        return Mismatch(f"wanted {wanted}, found {error.code}: {error}", _words(pose.quaternion))
     if pose.data is None:
         detail = (*_words(pose.quaternion), "", *listing(layout, built))
         return Mismatch(f"wanted {pose.code}, found {built.hex()}", detail)

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import Any, Final
 
 from wirelock.errors import SchemaError, piece_text
 from wirelock.layout.nodes import (
+    MAX_BITS,
+    MAX_LENGTH,
     Array,
     Bytes,
     Constant,
@@ -105,7 +108,12 @@ def type_to_json(kind: Type) -> dict[str, Any]:
             return {"kind": "flag", "bits": bits}
         case Enum(integer=inner, members=members) | Flags(integer=inner, members=members):
             word = "enum" if isinstance(kind, Enum) else "flags"
-            return {**type_to_json(inner), "kind": word, "enumeration": kind.name, "members": dict(members)}
+            return {
+                **type_to_json(inner),
+                "kind": word,
+                "enumeration": kind.name,
+                "members": [list(member) for member in members],
+            }
         case Bytes(length=length):
             return {"kind": "bytes", "length": _count_to_json(length)}
         case Constant(type=inner, value=value):
@@ -201,7 +209,7 @@ def type_from_json(found: Any, phase: int = 0) -> Type:
     of_bytes = isinstance(kind, Bytes)
     limits = tuple(
         Limit(name, _limit_from_json(value, kind, of_bytes)) for name, value in found["limits"].items()
-    )  # type: ignore[arg-type]
+    )
     return Limited(kind, limits)
 
 
@@ -218,15 +226,15 @@ def _plain_from_json(found: Any, phase: int) -> Type:
         case "integer":
             return _integer(found)
         case "float":
-            return Float(found["bits"], found["order"])
+            return Float(_one_of(found["bits"], (16, 32, 64)), _one_of(found["order"], ("big", "little")))
         case "flag":
-            return Flag(found["bits"])
+            return Flag(_one_of(found["bits"], (1, 8)))
         case "enum":
-            return Enum(_integer(found), tuple(found["members"].items()), found["enumeration"])
+            return Enum(_integer(found), _members(found["members"]), found["enumeration"])
         case "flags":
-            return Flags(_integer(found), tuple(found["members"].items()), found["enumeration"])
+            return Flags(_integer(found), _members(found["members"]), found["enumeration"])
         case "bytes":
-            return Bytes(_count_from_json(found["length"]))  # type: ignore[arg-type]
+            return Bytes(_length_from_json(found["length"]))
         case "constant":
             inner = type_from_json(found["of"])
             if isinstance(inner, Integer):
@@ -234,7 +242,11 @@ def _plain_from_json(found: Any, phase: int) -> Type:
             if isinstance(inner, Bytes):
                 return Constant(inner, bytes.fromhex(found["value"]))
         case "padding":
-            return Padding(_count_from_json(found["length"]), found["unit"], found["pattern"])  # type: ignore[arg-type]
+            return Padding(
+                _length_from_json(found["length"]),
+                _one_of(found["unit"], (1, 8)),
+                _one_of(found["pattern"], range(256)),
+            )
         case "nothing":
             return Nothing()
         case "array":
@@ -248,15 +260,37 @@ def _plain_from_json(found: Any, phase: int) -> Type:
     raise ValueError(f"kind {found['kind']!r}")
 
 
+def _members(found: Any) -> tuple[tuple[str, int], ...]:
+    for name, value in found:
+        if type(name) is not str or type(value) is not int:
+            raise ValueError(f"member {name!r} = {value!r}")
+    return tuple((name, value) for name, value in found)
+
+
 def _integer(found: Any) -> Integer:
-    return Integer(found["bits"], found["signed"], found["order"])
+    return Integer(
+        _one_of(found["bits"], range(1, MAX_BITS + 1)),
+        _one_of(found["signed"], (False, True)),
+        _one_of(found["order"], ("big", "little")),
+    )
+
+
+def _one_of(found: Any, allowed: Sequence[Any]) -> Any:
+    if type(found) is not type(allowed[0]) or found not in allowed:
+        raise ValueError(f"{found!r} in place of {allowed!r}")
+    return found
 
 
 def _count_from_json(found: Any) -> int | Expression | Prefix:
-    if isinstance(found, int):
-        return found
     if isinstance(found, dict) and "prefix" in found:
+        _one_of(found["prefix"]["kind"], ("integer",))
         return Prefix(_integer(found["prefix"]))
+    return _length_from_json(found)
+
+
+def _length_from_json(found: Any) -> int | Expression:
+    if isinstance(found, int):
+        return int(_one_of(found, range(MAX_LENGTH + 1)))
     return expression_from_json(found)
 
 
@@ -278,5 +312,7 @@ def expression_from_json(found: Any) -> Expression:
 
 def _path_from_json(text: str) -> Path:
     names = text.split(".")
-    up = next(i for i, name in enumerate(names) if name != "_")
+    up = next((i for i, name in enumerate(names) if name != "_"), len(names))
+    if not all(name.isidentifier() for name in names) or up == len(names):
+        raise ValueError(f"path {text!r}")
     return Path(up, tuple(names[up:]))

@@ -158,6 +158,11 @@ def read_expression(source: Any, scope: Scope, where: str, *, condition: bool = 
     return expression
 
 
+def interval_of(source: Any, scope: Scope, where: str) -> Interval:
+    """Return the least and greatest value that an expression can have. Raises as read_expression does."""
+    return _read(source, scope, where)[1]
+
+
 def _read(source: Any, scope: Scope, where: str) -> tuple[Expression, Interval]:
     match source:
         case bool() | int():

@@ -16,6 +16,10 @@ ByteOrder: TypeAlias = Literal["big", "little"]
 
 MAX_DEPTH: Final = 64
 """Layouts nested deeper than this are refused when the class is made."""
+MAX_BITS: Final = 1 << 16
+"""Integers, and whatever does not fill its bytes, are refused if they are wider."""
+MAX_LENGTH: Final = (1 << 32) - 1
+"""The greatest constant length or count of a layout."""
 MAX_ARRAY_DEPTH: Final = 16
 """Arrays nested deeper than this are refused: CPython compiles at most 20 nested loops."""
 
@@ -275,9 +279,9 @@ class Layout:
     def computed(self) -> tuple[Field, ...]:
         """The derived fields that the record has not, each behind those that it is computed from.
 
-        Raises ValueError with the labels of fields that are computed from each other.
+        Raises ValueError with the labels of derived fields that are computed from each other.
         """
-        waiting = {item.label: item for item in self.fields if item.derived is not None and not item.in_record}
+        waiting = {item.label: item for item in self.fields if item.derived is not None}
         found: list[Field] = []
         while waiting:
             ready = [item for item in waiting.values() if not waiting.keys() & _own_names(item.derived)]
@@ -286,7 +290,7 @@ class Layout:
             found += ready
             for item in ready:
                 del waiting[item.label]
-        return tuple(found)
+        return tuple(item for item in found if not item.in_record)
 
     def __getitem__(self, label: str) -> Field:
         """Return the field with that label."""
@@ -384,10 +388,15 @@ def limits_of(kind: Type) -> tuple[Limit, ...]:
 
 
 def pieces_at(bit: int, kind: Type) -> tuple[tuple[int, int], ...]:
-    """Return the (byte, mask) pieces of a value that starts at `bit`; empty if it fills its bytes."""
+    """Return the (byte, mask) pieces of a value that starts at `bit`; empty if it fills its bytes.
+
+    Raises ValueError for one of more than MAX_BITS.
+    """
     width = size_of(kind).lowest
     if bit % 8 == 0 and width % 8 == 0:
         return ()
+    if width > MAX_BITS:
+        raise ValueError(f"a value of {width} bits that does not fill its bytes")
     inner = plain(kind)
     inner = inner.type if isinstance(inner, Constant) else inner
     inner = inner.integer if isinstance(inner, Enum | Flags) else inner

@@ -98,7 +98,7 @@ def _layouts(was: Layout, now: Layout, path: str) -> Iterator[Difference]:
         stayed = [old.label for old in was.fields if old.label in partners]
         back = {new.label: old for old, new in partners.items()}
         ordered = [back[new.label] for new in now.fields if new.label in back]
-        yield from _ordered(path, "order", stayed, ordered)
+        yield from _ordered(path, "order of fields", stayed, ordered)
     yield from _rules(was.rules, now.rules, path)
     if was.validators != now.validators:
         yield Difference(path, "validators", _list(was.validators), _list(now.validators))
@@ -151,7 +151,7 @@ def _rules(was: tuple[Rule, ...], now: tuple[Rule, ...], path: str) -> Iterator[
     for name in {**old, **new}:
         yield from _expressions(path, f"rule {name}", old.get(name), new.get(name), ABSENT)
     if old.keys() == new.keys():
-        yield from _ordered(path, "rule order", list(old), list(new))
+        yield from _ordered(path, "order of rules", list(old), list(new))
 
 
 def _ordered(path: str, aspect: str, was: list[str], now: list[str]) -> Iterator[Difference]:
@@ -255,7 +255,7 @@ def _switches(was: Switch, now: Switch, path: str) -> Iterator[Difference]:
             gone_or_new = (type_text(side[key]) if key in side else ABSENT for side in (old, new))
             yield Difference(place, "case", *gone_or_new)
     if same:
-        yield from _ordered(path, "case order", *order)
+        yield from _ordered(path, "order of cases", *order)
 
 
 def _limits_of(kind: Type) -> dict[str, str]:

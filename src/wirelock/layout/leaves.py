@@ -1,0 +1,224 @@
+"""construct's leaves -> types of nodes: integers, floats, enumerations, bytes, constants, padding.
+
+What has no one width, byte order or meaning is a SchemaError with a remedy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import construct
+
+from wirelock.errors import SchemaError
+from wirelock.layout.expression import Scope, member_value, read_expression
+from wirelock.layout.nodes import (
+    MAX_BITS,
+    MAX_DEPTH,
+    MAX_LENGTH,
+    Bytes,
+    Constant,
+    Enum,
+    Expression,
+    Flag,
+    Flags,
+    Float,
+    Integer,
+    Number,
+    Padding,
+    Type,
+)
+
+_FORMATS: Final = {
+    "b": 8, "B": 8, "h": 16, "H": 16, "l": 32, "L": 32, "q": 64, "Q": 64,
+    "e": 16, "f": 32, "d": 64, "?": 8,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the walk is: the path so far, what expressions see, and whether the unit is a bit."""
+
+    path: str
+    scope: Scope
+    reader: Callable[[Any, Place], Type]
+    bits: bool = False
+    phase: int = 0
+    depth: int = 0
+    arrays: int = 0
+
+    def read(self, source: Any) -> Type:
+        """Read a construct here, whatever its kind."""
+        return self.reader(source, self)
+
+    def refuse(self, problem: str, remedy: str = "") -> SchemaError:
+        """Return the error for what stands here."""
+        return SchemaError(self.path, problem, remedy)
+
+    def within(self, label: str) -> Place:
+        """Return the place of a field in the layout that is here."""
+        return replace(self, path=f"{self.path}.{label}" if self.path else label)
+
+    def deeper(self) -> Place:
+        """Return the place one layout or choice further in. Engines recurse once for each."""
+        if self.depth >= MAX_DEPTH:
+            raise self.refuse(f"layouts are nested deeper than {MAX_DEPTH}", "flatten the layout")
+        return replace(self, depth=self.depth + 1)
+
+
+def unwrap(source: Any) -> Any:
+    """Take the name off a construct."""
+    while isinstance(source, construct.Renamed):
+        source = source.subcon
+    return source
+
+
+def kind_name(source: Any) -> str:
+    """Return what construct's documentation calls a construct."""
+    return "Flag" if source is construct.Flag else type(source).__name__
+
+
+def _read_format(source: Any, at: Place) -> Type:
+    order, letter = source.fmtstr
+    bits = _FORMATS[letter]
+    bytes_only(source, at)
+    if letter == "?":
+        return Flag(8)
+    if order == "=" and bits > 8:
+        raise at.refuse("the byte order is the machine's own", "state it: ...l or ...b in place of ...n")
+    byte_order = "little" if order == "<" and bits > 8 else "big"
+    return Float(bits, byte_order) if letter in "efd" else Integer(bits, letter.islower(), byte_order)  # type: ignore[arg-type]
+
+
+def bytes_only(source: Any, at: Place) -> None:
+    """Raise SchemaError inside a bit region."""
+    if at.bits:
+        raise at.refuse(
+            f"{kind_name(source)} inside a bit region would read one byte a bit",
+            "use BitsInteger or Bytewise",
+        )
+
+
+def _read_bytes_integer(source: Any, at: Place) -> Type:
+    bytes_only(source, at)
+    return _integer(source, source.length, 8, at)
+
+
+def _read_bits_integer(source: Any, at: Place) -> Type:
+    if not at.bits:
+        raise at.refuse("BitsInteger outside of a bit region", "put it in a BitStruct or Bitwise")
+    return _integer(source, source.length, 1, at)
+
+
+def _integer(source: Any, length: Any, unit: int, at: Place) -> Integer:
+    if not isinstance(length, int) or callable(source.swapped):
+        raise at.refuse("the width or byte order depends on other fields", "state them as constants")
+    bits = length * unit
+    if not 0 < bits <= MAX_BITS:
+        raise at.refuse(f"an integer of {bits} bits", f"give it 1 to {MAX_BITS}")
+    if source.swapped and bits % 8:
+        raise at.refuse(f"{bits} swapped bits are no whole bytes", "swap multiples of 8 bits only")
+    return Integer(bits, bool(source.signed), "little" if source.swapped and bits > 8 else "big")
+
+
+def _read_enum(source: Any, at: Place) -> Type:
+    inner = _integer_inside(source, at)
+    members = tuple((str(name), value) for name, value in source.encmapping.items())
+    _check_members(members, inner, at)
+    return Enum(inner, members)
+
+
+def _read_flags(source: Any, at: Place) -> Type:
+    inner = _integer_inside(source, at)
+    members = tuple((str(name), value) for name, value in source.flags.items())
+    _check_members(members, inner, at)
+    if inner.signed or any(value == 0 for _, value in members):
+        raise at.refuse("flags need an unsigned integer and at least one bit each", "name single bits")
+    single = sum({value for _, value in members if value & (value - 1) == 0})
+    if any(value & ~single for _, value in members):
+        raise at.refuse("a flag of several bits loses the others", "give each bit a name of its own")
+    return Flags(inner, members)
+
+
+def _integer_inside(source: Any, at: Place) -> Integer:
+    inner = at.read(source.subcon)
+    if not isinstance(inner, Integer):
+        raise at.refuse(f"{kind_name(source)} over {type(inner).__name__}", "put it over an integer")
+    return inner
+
+
+def _check_members(members: tuple[tuple[str, int], ...], inner: Integer, at: Place) -> None:
+    if not members:
+        raise at.refuse("an enumeration without members", "name its members")
+    for name, value in members:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise at.refuse(f"the member {name} is {value!r}", "members are integers")
+        if not inner.lowest <= value <= inner.highest:
+            raise at.refuse(
+                f"the member {name} = {value} does not fit",
+                f"{inner.bits} bits hold {inner.lowest}..{inner.highest}",
+            )
+
+
+def read_length(source: Any, at: Place, what: str) -> int | Expression:
+    """Read a length or count: a constant, or outside of bit regions an expression."""
+    found = read_expression(source, at.scope, at.path)
+    if isinstance(found, Number):
+        if not 0 <= found.value <= MAX_LENGTH:
+            raise at.refuse(f"a {what} of {found.value}", f"give 0 to {MAX_LENGTH}")
+        return int(found.value)
+    if at.bits:
+        raise at.refuse(f"a {what} from the wire inside a bit region", "a bit region must have a fixed size")
+    return found
+
+
+def _read_bytes(source: Any, at: Place) -> Type:
+    bytes_only(source, at)
+    return Bytes(read_length(source.length, at, "length"))
+
+
+def _read_const(source: Any, at: Place) -> Type:
+    inner, value = at.read(source.subcon), source.value
+    match inner:
+        case Integer():
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, int)
+                or not inner.lowest <= value <= inner.highest
+            ):
+                raise at.refuse(
+                    f"the constant {value!r} does not fit", f"give {inner.lowest}..{inner.highest}"
+                )
+            return Constant(inner, int(value))
+        case Enum():
+            number = member_value(inner, value)
+            if number is None:
+                raise at.refuse(f"the constant {value!r} is no member", "name a member")
+            return Constant(inner.integer, number)
+        case Bytes(length=int(length)):
+            if not isinstance(value, bytes) or len(value) != length:
+                raise at.refuse(f"the constant {value!r} does not fit", f"give {length} bytes")
+            return Constant(inner, value)
+    raise at.refuse(f"a Const of {type(inner).__name__}", "make it an integer or bytes")
+
+
+def _read_padded(source: Any, at: Place) -> Type:
+    if unwrap(source.subcon) is not construct.Pass:
+        raise at.refuse("Padded is not a kind that wirelock reads here", "write the field, then Padding")
+    pattern = source.pattern[0]
+    if at.bits and pattern > 1:
+        raise at.refuse(f"the pattern {source.pattern!r} inside a bit region", r"use b'\x00' or b'\x01'")
+    return Padding(read_length(source.length, at, "padding"), 1 if at.bits else 8, pattern)
+
+
+LEAVES: Final[dict[type, Callable[[Any, Place], Type]]] = {
+    construct.FormatField: _read_format,
+    construct.BytesInteger: _read_bytes_integer,
+    construct.BitsInteger: _read_bits_integer,
+    construct.Enum: _read_enum,
+    construct.FlagsEnum: _read_flags,
+    construct.Bytes: _read_bytes,
+    construct.Const: _read_const,
+    construct.Padded: _read_padded,
+}
