@@ -343,7 +343,9 @@ class Maker:
             case "flags":
                 path, cases = path[self.pick(*seen.members)], [True, False]
             case _ if seen.high >= 5 and seen.low > -(1 << 33) and self.pick(True, False):
-                path, cases = self.pick(path % 3, path & 3, (path > 2) + (path < 5)), [0, 1, 2, 3]
+                path, cases = self.pick(
+                    (path % 3, [0, 1, 2]), (path & 3, [0, 1, 2, 3]), ((path > 2) + (path < 5), [0, 1, 2])
+                )
             case _:
                 if default is None and id(seen) in self.taken:
                     default = construct.Byte

@@ -1,0 +1,136 @@
+"""A Record class for any construct: the annotations that its layout asks for, made without looking at them.
+
+`record_of(source)` returns the class. Enumerations and flags become IntEnum and IntFlag classes, nested
+structs records of their own. Raises Unwritable for the few layouts that annotations cannot describe.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, Union
+
+import construct
+
+from wirelock import Record
+from wirelock.layout.nodes import (
+    Array,
+    Bytes,
+    Constant,
+    Enum,
+    Flag,
+    Flags,
+    Float,
+    If,
+    Integer,
+    Layout,
+    Nothing,
+    Padding,
+    Prefix,
+    Switch,
+)
+from wirelock.layout.walk import prefixed_array, unwrap, walk
+
+
+class Unwritable(Exception):  # noqa: N818 - no error: the layout is one that records cannot have
+    """No annotation says what this layout is."""
+
+
+def make(
+    name: str, source: Any, annotations: dict[str, Any], rules: Any = (), **members: Any
+) -> type[Record]:
+    """Return a Record class as a class statement would make it."""
+    body = {"__annotations__": annotations, "__module__": __name__, "__qualname__": name, **members}
+    return type(Record)(name, (Record,), body, layout=source, rules=rules)
+
+
+def record_of(source: Any) -> type[Record]:
+    """Return a Record class for a construct Struct."""
+    return Maker().record(source, walk(source), "Top")
+
+
+class Maker:
+    def __init__(self) -> None:
+        self.made = 0
+
+    def name(self, kind: str) -> str:
+        self.made += 1
+        return f"{kind}{self.made}"
+
+    def record(self, source: Any, layout: Layout, name: str) -> type[Record]:
+        inner = unwrap(source)
+        parts = inner.subcon.subcons if isinstance(inner, construct.Transformed) else inner.subcons
+        annotations = {
+            item.label: self.annotation(part, item.type)
+            for part, item in zip(parts, layout.fields, strict=True)
+            if item.in_record
+        }
+        return make(name, source, annotations)
+
+    def annotation(self, source: Any, kind: Any) -> Any:
+        source = unwrap(source)
+        match kind:
+            case Layout():
+                if any(item.position.pieces for item in kind.fields) and not isinstance(
+                    source, construct.Transformed
+                ):
+                    raise Unwritable("a struct inside a bit region is no layout of its own")
+                return self.record(source, kind, self.name("Inner"))
+            case Constant(type=Integer()) | Integer():
+                return int
+            case Constant(type=Bytes()) | Bytes():
+                return bytes
+            case Enum(members=members):
+                return enum.IntEnum(self.name("Enum"), dict(members), module=__name__)
+            case Flags(members=members):
+                return enum.IntFlag(self.name("Flags"), dict(members), module=__name__)
+            case Float():
+                return float
+            case Flag():
+                return bool
+            case Nothing() | Padding():
+                return None
+            case Array(element=element, count=count):
+                if isinstance(count, Prefix):
+                    part = prefixed_array(source)[1]  # type: ignore[index]
+                else:
+                    part = self.inside(source).subcon
+                return tuple[self.annotation(part, element), ...]  # type: ignore[misc]
+            case If(type=inner):
+                if isinstance(inner, If | Padding):
+                    raise Unwritable("what may be absent inside of what may be absent")
+                found = self.annotation(source.thensubcon, inner)
+                return None if found is None else found | None
+            case Switch(cases=cases, default=default):
+                return self.union(source, cases, default)
+        raise TypeError(kind)
+
+    def inside(self, source: Any) -> Any:
+        """Take the bit region off an array."""
+        while isinstance(source, construct.Transformed):
+            source = unwrap(source.subcon)
+        return source
+
+    def union(self, source: Any, cases: Any, default: Any) -> Any:
+        by_name = {str(key): case for key, case in source.cases.items()}
+        numbers = {int(key): case for key, case in source.cases.items() if isinstance(key, int)}
+        found, kinds = [], [kind for _, kind in cases]
+        for key, kind in cases:
+            if isinstance(kind, If | Switch):
+                raise Unwritable("a choice inside of a choice")
+            case = numbers.get(key)
+            if case is None:
+                case = next(case for case in by_name.values() if walk_kind(case) == kind)
+            found.append(self.annotation(case, kind))
+        if default is not None:
+            if isinstance(default, If | Switch):
+                raise Unwritable("a choice inside of a choice")
+            kinds.append(default)
+            found.append(self.annotation(source.default, default))
+        if any(isinstance(kind, Enum | Flags | Layout) for kind in kinds):
+            raise Unwritable("two classes that fit one case")
+        return Union[tuple(found)]  # noqa: UP007 - built from a tuple
+
+
+def walk_kind(source: Any) -> Any:
+    """Return the type of a construct that reads no field."""
+    return walk(construct.Struct("x" / source))["x"].type
