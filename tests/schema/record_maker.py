@@ -90,10 +90,8 @@ class Maker:
             case Nothing() | Padding():
                 return None
             case Array(element=element, count=count):
-                if isinstance(count, Prefix):
-                    part = prefixed_array(source)[1]  # type: ignore[index]
-                else:
-                    part = self.inside(source).subcon
+                counted = prefixed_array(source) if isinstance(count, Prefix) else None
+                part = counted[1] if counted else self.inside(source).subcon
                 return tuple[self.annotation(part, element), ...]  # type: ignore[misc]
             case If(type=inner):
                 if isinstance(inner, If | Padding):
