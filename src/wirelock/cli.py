@@ -341,14 +341,21 @@ def _golden_hashes(project: Project, registry: Registry) -> Any:
 def lock(protocols: str | None) -> int:
     """Write the lock: layouts, digests and golden cases of every version, released from now on.
 
-    What is locked already is never changed: a difference is refused, with every place where it is.
+    What is locked already is never changed: any drift is printed as `check` prints it, nothing is
+    written, and the exit code is 1.
     """
     from wirelock.lock import lockfile
 
     project = _project(protocols)
     registry = project.load()
     old = lockfile.read_lock(project.lock) if project.lock.exists() else lockfile.Lock()
-    new = lockfile.updated(old, registry, _golden_hashes(project, registry))
+    try:
+        new = lockfile.updated(old, registry, _golden_hashes(project, registry))
+    except lockfile.ReleasedError as refused:
+        for finding in refused.findings:
+            click.echo(str(finding))
+        click.echo("wirelock: released versions never change: release a new version instead", err=True)
+        return 1
     lockfile.write_lock(project.lock, new)
     click.echo(lockfile.summary(old, new, project.lock))
     return 0

@@ -17,7 +17,6 @@ from wirelock.layout.nodes import (
     Array,
     Bytes,
     Constant,
-    Cursor,
     Enum,
     Field,
     Flag,
@@ -38,6 +37,7 @@ from wirelock.layout.nodes import (
     Rule,
     Switch,
 )
+from wirelock.layout.positions import Cursor
 from wirelock.layout.walk import walk
 from wirelock.lock.diff import differences
 from wirelock.lock.lockfile import Entry, Lock, lock_text, read_lock

@@ -7,7 +7,7 @@ structs records of their own. Raises Unwritable for the few layouts that annotat
 from __future__ import annotations
 
 import enum
-from typing import Any, Union
+from typing import Any, Union, get_args
 
 import construct
 
@@ -57,8 +57,7 @@ class Maker:
         return f"{kind}{self.made}"
 
     def record(self, source: Any, layout: Layout, name: str) -> type[Record]:
-        inner = unwrap(source)
-        parts = inner.subcon.subcons if isinstance(inner, construct.Transformed) else inner.subcons
+        parts = self.inside(unwrap(source)).subcons
         annotations = {
             item.label: self.annotation(part, item.type)
             for part, item in zip(parts, layout.fields, strict=True)
@@ -97,7 +96,9 @@ class Maker:
                 if isinstance(inner, If | Padding):
                     raise Unwritable("what may be absent inside of what may be absent")
                 found = self.annotation(source.thensubcon, inner)
-                return None if found is None else found | None
+                if isinstance(inner, Switch) and type(None) in get_args(found):
+                    raise Unwritable("what may be absent inside of what may be absent")
+                return None if found is None else Union[found, None]  # noqa: UP007 - either may be a tuple[...]
             case Switch(cases=cases, default=default):
                 return self.union(source, cases, default)
         raise TypeError(kind)

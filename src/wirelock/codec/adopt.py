@@ -10,7 +10,8 @@ from typing import Any
 
 from wirelock.codec.template import Names, template_of
 from wirelock.codec.trail import Found, Frame, Trail
-from wirelock.layout.nodes import Array, Enum, Flags, If, Layout, Switch, Type, layouts_in, pieces_at, plain
+from wirelock.layout.nodes import Array, Enum, Flags, If, Layout, Switch, Type, layouts_in, plain
+from wirelock.layout.positions import pieces_at
 
 
 def has_validators(layout: Layout) -> bool:

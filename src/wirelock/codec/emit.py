@@ -34,7 +34,7 @@ from wirelock.layout.nodes import (
     plain,
     size_of,
 )
-from wirelock.layout.operators import python_source
+from wirelock.layout.operators import number_source, python_source
 
 UNROLLED: Final = 16
 """Arrays of up to so many scalars are read within the run around them; longer ones on their own."""
@@ -205,18 +205,22 @@ def _used_twice(expression: Expression) -> list[Expression]:
 
 def limits_source(text: str, limits: tuple[Limit, ...]) -> str:
     """Return the condition under which a value keeps its limits."""
-    found: dict[str, object] = {limit.kind: limit.value for limit in limits}
+    found = {limit.kind: _limit_source(limit) for limit in limits}
     parts = []
     for low, high, what in (("ge", "le", text), ("min_length", "max_length", f"len({text})")):
         if low in found and high in found:
-            parts.append(f"{found.pop(low)!r} <= {what} <= {found.pop(high)!r}")
+            parts.append(f"{found.pop(low)} <= {what} <= {found.pop(high)}")
     words = {
-        "ge": "{0} >= {1!r}", "gt": "{0} > {1!r}", "le": "{0} <= {1!r}", "lt": "{0} < {1!r}",
-        "multiple_of": "{0} % {1!r} == 0", "one_of": "{0} in {1!r}",
-        "min_length": "len({0}) >= {1!r}", "max_length": "len({0}) <= {1!r}",
+        "ge": "{0} >= {1}", "gt": "{0} > {1}", "le": "{0} <= {1}", "lt": "{0} < {1}",
+        "multiple_of": "{0} % {1} == 0", "one_of": "{0} in {1}",
+        "min_length": "len({0}) >= {1}", "max_length": "len({0}) <= {1}",
     }  # fmt: skip
     parts += [words[kind].format(text, value) for kind, value in found.items()]
     return " and ".join(parts)
+
+
+def _limit_source(limit: Limit) -> str:
+    return repr(limit.value) if isinstance(limit.value, tuple) else number_source(limit.value)
 
 
 # -- runs ----------------------------------------------------------------------------------------

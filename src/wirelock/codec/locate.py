@@ -30,10 +30,10 @@ from wirelock.layout.nodes import (
     Scalar,
     Switch,
     Type,
-    pieces_at,
     plain,
     size_of,
 )
+from wirelock.layout.positions import pieces_at
 
 
 def locate(layout: Layout, data: bytes, *, exact: bool = True) -> Fault | None:

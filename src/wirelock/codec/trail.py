@@ -20,10 +20,10 @@ from wirelock.layout.nodes import (
     Path,
     Type,
     limits_of,
-    pieces_at,
     plain,
 )
 from wirelock.layout.operators import evaluate
+from wirelock.layout.positions import pieces_at
 
 
 class Found(Exception):  # noqa: N818 - control flow inside the codec room, not an error of the caller's

@@ -28,9 +28,9 @@ from wirelock.layout.nodes import (
     Prefix,
     Switch,
     Type,
-    pieces_at,
     plain,
 )
+from wirelock.layout.positions import pieces_at
 
 __all__ = ["Row", "annotate", "listing", "side_by_side"]
 

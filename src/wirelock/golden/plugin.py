@@ -84,7 +84,8 @@ class _Collection:
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
         """Collect the JSON files in the folders of the fixtures, and the lock."""
         if _place(file_path) == self.lock:
-            return self._lock_collector(parent)
+            # Not below the package beside it: pytest would import that first, and it may not load.
+            return self._lock_collector(parent.session)
         if file_path.suffix.lower() != ".json" or _place(file_path).parent.parent != self.fixtures:
             return None
         return self._collector(file_path, parent)

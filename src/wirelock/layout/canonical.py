@@ -19,7 +19,6 @@ from wirelock.layout.nodes import (
     Array,
     Bytes,
     Constant,
-    Cursor,
     Enum,
     Expression,
     Field,
@@ -42,8 +41,10 @@ from wirelock.layout.nodes import (
     Rule,
     Switch,
     Type,
+    by_value,
 )
 from wirelock.layout.operators import OPERATORS
+from wirelock.layout.positions import Cursor
 
 NAMES: Final = ("record", "enumeration", "doc")
 """Keys that the digest leaves out: they name Python classes, or explain."""
@@ -112,7 +113,7 @@ def type_to_json(kind: Type) -> dict[str, Any]:
                 **type_to_json(inner),
                 "kind": word,
                 "enumeration": kind.name,
-                "members": [list(member) for member in members],
+                "members": [list(member) for member in by_value(members)],
             }
         case Bytes(length=length):
             return {"kind": "bytes", "length": _count_to_json(length)}

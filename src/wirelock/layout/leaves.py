@@ -28,6 +28,7 @@ from wirelock.layout.nodes import (
     Number,
     Padding,
     Type,
+    by_value,
 )
 
 _FORMATS: Final = {
@@ -126,7 +127,7 @@ def _read_enum(source: Any, at: Place) -> Type:
     inner = _integer_inside(source, at)
     members = tuple((str(name), value) for name, value in source.encmapping.items())
     _check_members(members, inner, at)
-    return Enum(inner, members)
+    return Enum(inner, by_value(members))
 
 
 def _read_flags(source: Any, at: Place) -> Type:
@@ -138,7 +139,7 @@ def _read_flags(source: Any, at: Place) -> Type:
     single = sum({value for _, value in members if value & (value - 1) == 0})
     if any(value & ~single for _, value in members):
         raise at.refuse("a flag of several bits loses the others", "give each bit a name of its own")
-    return Flags(inner, members)
+    return Flags(inner, by_value(members))
 
 
 def _integer_inside(source: Any, at: Place) -> Integer:

@@ -7,7 +7,7 @@ Knows nothing of construct.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Literal, TypeAlias
@@ -314,7 +314,7 @@ Scalar: TypeAlias = Integer | Float | Flag | Enum | Flags
 Type: TypeAlias = Scalar | Bytes | Constant | Padding | Nothing | Array | If | Switch | Limited | Layout
 
 
-# -- sizes and positions -------------------------------------------------------------------------
+# -- sizes ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,6 +377,11 @@ def size_of(kind: Type) -> Size:
             )
 
 
+def by_value(members: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
+    """Return members in the order of their values: in which order a class lists them changes nothing."""
+    return tuple(sorted(members, key=lambda member: (member[1], member[0])))
+
+
 def plain(kind: Type) -> Type:
     """Return the type without its limits."""
     return kind.inner if isinstance(kind, Limited) else kind
@@ -385,57 +390,6 @@ def plain(kind: Type) -> Type:
 def limits_of(kind: Type) -> tuple[Limit, ...]:
     """Return the record's limits on the value."""
     return kind.limits if isinstance(kind, Limited) else ()
-
-
-def pieces_at(bit: int, kind: Type) -> tuple[tuple[int, int], ...]:
-    """Return the (byte, mask) pieces of a value that starts at `bit`; empty if it fills its bytes.
-
-    Raises ValueError for one of more than MAX_BITS.
-    """
-    width = size_of(kind).lowest
-    if bit % 8 == 0 and width % 8 == 0:
-        return ()
-    if width > MAX_BITS:
-        raise ValueError(f"a value of {width} bits that does not fill its bytes")
-    inner = plain(kind)
-    inner = inner.type if isinstance(inner, Constant) else inner
-    inner = inner.integer if isinstance(inner, Enum | Flags) else inner
-    little = isinstance(inner, Integer | Float) and inner.order == "little"
-    if not little:
-        return tuple(_span(bit, width))
-    octets = range(bit + width - 8, bit - 1, -8)
-    return tuple(piece for octet in octets for piece in _span(octet, 8))
-
-
-def _span(bit: int, width: int) -> Iterator[tuple[int, int]]:
-    end = bit + width
-    while bit < end:
-        stop = min(end, bit - bit % 8 + 8)
-        yield bit // 8, (0xFF >> bit % 8) & (0xFF << (-stop % 8)) & 0xFF
-        bit = stop
-
-
-@dataclass(slots=True)
-class Cursor:
-    """Where the next field of a layout starts: `bit` bits behind the start, or behind field `after`."""
-
-    bit: int
-    after: str | None = None
-
-    @property
-    def phase(self) -> int:
-        """The bit within its byte."""
-        return self.bit % 8
-
-    def take(self, label: str, kind: Type) -> Position:
-        """Return the position of the next field and move behind it."""
-        position = Position(self.bit // 8, pieces_at(self.bit, kind), self.after)
-        size = size_of(kind)
-        if size.fixed:
-            self.bit += size.lowest
-        else:
-            self.bit, self.after = 0, label
-        return position
 
 
 def layouts_in(kind: Type) -> Iterator[Layout]:

@@ -109,13 +109,18 @@ def python_source(expression: Expression, name_of: Callable[[Expression], str | 
     return _render(expression, name_of)[0]
 
 
+def number_source(value: float) -> str:
+    """Write a number as Python; an infinity as a literal that overflows to it."""
+    return str(value).replace("inf", "1e999") if isinstance(value, float) else str(value)
+
+
 def _render(expression: Expression, name_of: Callable[[Expression], str | None]) -> tuple[str, int]:
     known = name_of(expression)
     if known is not None:
         return known, _ATOM
     match expression:
         case Number(value=value):
-            return str(value), _ATOM if value >= 0 else 12
+            return number_source(value), _ATOM if value >= 0 else 12
         case Operation(operator=name, operands=operands):
             rule = OPERATORS[name]
             parts = [_render(item, name_of) for item in operands]

@@ -22,7 +22,6 @@ from wirelock.layout.nodes import (
     Array,
     Bytes,
     Constant,
-    Cursor,
     Enum,
     Field,
     Flag,
@@ -39,6 +38,7 @@ from wirelock.layout.nodes import (
     size_of,
 )
 from wirelock.layout.operators import paths_in
+from wirelock.layout.positions import Cursor
 
 __all__ = ["Construct", "prefixed_array", "unwrap", "walk"]
 

@@ -237,8 +237,6 @@ def _members(was: dict[str, int], now: dict[str, int], path: str) -> Iterator[Di
     for name, value in now.items():
         if name not in paired:
             yield Difference(path, "member", ABSENT, f"{name} = {value}")
-    if was == now:
-        yield from _ordered(path, "order of members", list(was), list(now))
 
 
 def _switches(was: Switch, now: Switch, path: str) -> Iterator[Difference]:

@@ -46,6 +46,7 @@ from wirelock.layout.nodes import (
     Path,
     Switch,
     Type,
+    by_value,
 )
 from wirelock.layout.operators import evaluate
 from wirelock.schema.constraints import (
@@ -131,7 +132,7 @@ class Lowering:
             case Flags() if is_class and issubclass(annotation, IntFlag):
                 return self._members(kind, annotation, where, metadata)
             case Integer() if is_class and issubclass(annotation, IntEnum | IntFlag):
-                members = tuple((member.name or "", int(member)) for member in annotation)
+                members = by_value((member.name or "", int(member)) for member in annotation)
                 wanted = Enum if issubclass(annotation, IntEnum) else Flags
                 return self._members(wanted(kind, members), annotation, where, metadata)
             case Integer() | Enum() | Flags() if annotation is int:

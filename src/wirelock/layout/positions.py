@@ -1,0 +1,70 @@
+"""Where the fields of a layout lie: byte and bits, from its start or from the last field of no fixed size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from wirelock.layout.nodes import (
+    MAX_BITS,
+    Constant,
+    Enum,
+    Flags,
+    Float,
+    Integer,
+    Position,
+    Type,
+    plain,
+    size_of,
+)
+
+
+def pieces_at(bit: int, kind: Type) -> tuple[tuple[int, int], ...]:
+    """Return the (byte, mask) pieces of a value that starts at `bit`; empty if it fills its bytes.
+
+    Raises ValueError for one of more than MAX_BITS.
+    """
+    width = size_of(kind).lowest
+    if bit % 8 == 0 and width % 8 == 0:
+        return ()
+    if width > MAX_BITS:
+        raise ValueError(f"a value of {width} bits that does not fill its bytes")
+    inner = plain(kind)
+    inner = inner.type if isinstance(inner, Constant) else inner
+    inner = inner.integer if isinstance(inner, Enum | Flags) else inner
+    little = isinstance(inner, Integer | Float) and inner.order == "little"
+    if not little:
+        return tuple(_span(bit, width))
+    octets = range(bit + width - 8, bit - 1, -8)
+    return tuple(piece for octet in octets for piece in _span(octet, 8))
+
+
+def _span(bit: int, width: int) -> Iterator[tuple[int, int]]:
+    end = bit + width
+    while bit < end:
+        stop = min(end, bit - bit % 8 + 8)
+        yield bit // 8, (0xFF >> bit % 8) & (0xFF << (-stop % 8)) & 0xFF
+        bit = stop
+
+
+@dataclass(slots=True)
+class Cursor:
+    """Where the next field of a layout starts: `bit` bits behind the start, or behind field `after`."""
+
+    bit: int
+    after: str | None = None
+
+    @property
+    def phase(self) -> int:
+        """The bit within its byte."""
+        return self.bit % 8
+
+    def take(self, label: str, kind: Type) -> Position:
+        """Return the position of the next field and move behind it."""
+        position = Position(self.bit // 8, pieces_at(self.bit, kind), self.after)
+        size = size_of(kind)
+        if size.fixed:
+            self.bit += size.lowest
+        else:
+            self.bit, self.after = 0, label
+        return position
