@@ -21,7 +21,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 def test_the_table_of_codes_is_the_one_in_the_code() -> None:
     page = (ROOT / "docs/errors.md").read_text("utf-8").split("## Codes")[1]
     rows = re.findall(r"^\| ([a-z:NAME-]+) \| (.+) \|$", page, re.M)
-    assert [row for row in rows if row[0] != "code"] == [(code, meaning) for code, (_, meaning) in CODES.items()]
+    assert [row for row in rows if row[0] != "code"] == [
+        (code, meaning) for code, (_, meaning) in CODES.items()
+    ]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +59,6 @@ def test_the_readme_shows_what_decode_prints() -> None:
     for line in shown:
         start = line.rstrip("…").rstrip()
         assert not start or any(known.startswith(start) for known in printed), line
-
 
 
 def test_the_python_of_the_readme_runs(tmp_path: Path) -> None:

@@ -59,7 +59,9 @@ def test_every_prefix_bit_flip_and_extra_byte_agrees(data: st.DataObject) -> Non
     tries = [octets[:end] for end in range(len(octets))]
     tries += [octets + bytes([extra]) for extra in (0, 0xFF)]
     tries += [
-        octets[:at] + bytes([octets[at] ^ 1 << bit]) + octets[at + 1 :] for at in range(len(octets)) for bit in range(8)
+        octets[:at] + bytes([octets[at] ^ 1 << bit]) + octets[at + 1 :]
+        for at in range(len(octets))
+        for bit in range(8)
     ]
     for tried in tries:
         ours, theirs = outcome(generated.parse, tried), outcome(reference.parse, tried)
@@ -108,4 +110,3 @@ def test_canonical_json_gives_the_layout_back(data: st.DataObject) -> None:
     again = layout_from_json(layout_to_json(layout))
     assert again == layout
     assert digest(again) == digest(layout)
-

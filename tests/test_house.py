@@ -32,7 +32,13 @@ ALSO = {"golden/plugin.py": {"lock"}}
 FENCES = {
     "construct": (
         "the description of a layout is the only place where an author's construct is known",
-        ["layout/walk.py", "layout/leaves.py", "layout/expression.py", "codec/reference.py", "capture/headers.py"],
+        [
+            "layout/walk.py",
+            "layout/leaves.py",
+            "layout/expression.py",
+            "codec/reference.py",
+            "capture/headers.py",
+        ],
     ),
     "pydantic": ("engines and captures run without validation", ["schema/"]),
     "pydantic_core": ("engines and captures run without validation", ["schema/"]),
@@ -110,7 +116,7 @@ def test_the_main_job_needs_no_numpy(tmp_path: Path) -> None:
     root = SOURCE.parents[1]
     run = subprocess.run(
         [sys.executable, "-m", "wirelock", "decode", "fixtures/captures/session.pcapng"],
-        cwd=root, env={"PYTHONPATH": f"{tmp_path}:{root / 'src'}", "PATH": ""}, capture_output=True, text=True,
+        cwd=root, env={"PYTHONPATH": f"{tmp_path}:{root / 'src'}"}, capture_output=True, text=True,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
 

@@ -50,12 +50,16 @@ def test_every_record_of_the_session_builds_to_its_payload() -> None:
 def test_recorded_again_it_is_the_same_session(tmp_path: Path) -> None:
     if shutil.which("dumpcap") is None:
         pytest.skip("dumpcap, of Wireshark, is not installed")
-    trial = subprocess.run(["dumpcap", "-i", "lo", "-a", "duration:1", "-w", str(tmp_path / "trial")], capture_output=True)
+    trial = subprocess.run(
+        ["dumpcap", "-i", "lo", "-a", "duration:1", "-w", str(tmp_path / "trial")], capture_output=True
+    )
     if trial.returncode:
         pytest.skip("this user may not capture on the loopback interface")
     target = tmp_path / "again.pcapng"
     script = ROOT / "fixtures/captures/record_session.py"
-    run = subprocess.run([sys.executable, str(script), str(target)], capture_output=True, text=True, timeout=120)
+    run = subprocess.run(
+        [sys.executable, str(script), str(target)], capture_output=True, text=True, timeout=120
+    )
     assert run.returncode == 0, run.stderr
     assert told(target) == told(SESSION)
     _, faults, summary = decoded(target)
