@@ -6,6 +6,7 @@ parsing does. Faults have no byte: nothing was written yet.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -136,7 +137,7 @@ class RecordReader:
     def _hidden(self, field: Field, layout: Layout, record: Any, frame: Frame, path: str) -> Any:
         """Return the value of a field that the record has not: a constant, nothing, or a derived one."""
         try:
-            return _implied(field, layout, record, frame)
+            return implied(field, layout, record, frame.value_of)
         except (AttributeError, OverflowError, TypeError, ValueError):
             assert field.derived is not None
             first = ".".join(next(paths_in(field.derived)).names)
@@ -199,31 +200,40 @@ class RecordReader:
         return value
 
 
-def _implied(field: Field, layout: Layout, record: Any, frame: Frame) -> Any:
-    """Compute a field that the record has not, from the record's own attributes."""
-    kind = plain(field.type)
+def implied(
+    item: Field,
+    layout: Layout,
+    record: Any,
+    outer: Callable[[Path | Length], Any],
+    left_out: Callable[[Any], bool] = lambda value: False,
+) -> Any:
+    """Return the value of a constant, absent or derived field, computed from a record's attributes.
+
+    `outer` gives what lies around the record. Other derived fields are computed too, where the record
+    has them not or their value is `left_out`. Raises AttributeError or TypeError where the record lacks
+    what is needed.
+    """
+    kind = plain(item.type)
     if isinstance(kind, Constant):
         return kind.value
-    if field.derived is None:
+    if item.derived is None:
         return None
 
     def value_of(wanted: Path | Length) -> Any:
         path = wanted.path if isinstance(wanted, Length) else wanted
-        if path.up or path.names[0] in frame.values:
-            return frame.value_of(wanted)
+        if path.up:
+            return outer(wanted)
         here: Any = layout
         found = record
         for name in path.names:
-            item = here[name]
-            found = getattr(found, name) if item.in_record else _implied(item, here, found, frame)
-            here = plain(item.type)
-        if isinstance(wanted, Length):
-            return len(found)
-        if not isinstance(found, int | float):
-            raise TypeError(found)
-        return found
+            part = here[name]
+            value = getattr(found, name) if part.in_record else None
+            if not part.in_record or left_out(value):
+                value = implied(part, here, found, outer, left_out)
+            here, found = plain(part.type), value
+        return len(found) if isinstance(wanted, Length) else found
 
-    return int(evaluate(field.derived, value_of))
+    return int(evaluate(item.derived, value_of))
 
 
 def _attribute(record: Any, field: Field, path: str) -> Any:

@@ -58,7 +58,7 @@ from wirelock.schema.constraints import (
     read_limits,
     ungrouped,
 )
-from wirelock.schema.scalars import float_metadata, integer_metadata, ordered
+from wirelock.schema.scalars import JSON_CONFIG, float_metadata, integer_metadata, ordered
 
 PYTHON_VALIDATORS = (AfterValidator, BeforeValidator, PlainValidator, WrapValidator, at.Predicate)
 
@@ -368,8 +368,12 @@ def _case_by_key(kind: Switch, by_key: Mapping[int | None, Any]) -> Any:
         chosen = by_key.get(key, by_key.get(None, Never))
         if chosen is Never:
             return handler(value)
-        return TypeAdapter(chosen).validate_json(json.dumps(value))
+        if chosen not in adapters:
+            is_record = isinstance(chosen, type) and hasattr(chosen, "__wirelock__")
+            adapters[chosen] = TypeAdapter(chosen, config=None if is_record else JSON_CONFIG)
+        return adapters[chosen].validate_json(json.dumps(value))
 
+    adapters: dict[Any, TypeAdapter[Any]] = {}
     return choose
 
 

@@ -13,15 +13,16 @@ from typing import Any, ClassVar, Final, Self, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
+from wirelock.codec.check import implied
 from wirelock.codec.generated import GeneratedEngine
 from wirelock.codec.template import Engine, Names, Template
 from wirelock.codec.trail import Found
 from wirelock.errors import DecodeError, EncodeError, Fault, SchemaError
 from wirelock.layout.nodes import Constant, Layout, Nothing, Padding, plain
-from wirelock.layout.operators import evaluate
 from wirelock.layout.walk import walk
 from wirelock.schema.lower import Lowering, leads_out, lower_fields
 from wirelock.schema.rules import Rule, read_rules
+from wirelock.schema.scalars import JSON_CONFIG
 
 __all__ = ["Buffer", "Record", "derived", "layout_of"]
 
@@ -131,8 +132,7 @@ class Record(BaseModel):
     model_config = ConfigDict(
         frozen=True,
         extra="forbid",
-        ser_json_bytes="hex",
-        val_json_bytes="hex",
+        **JSON_CONFIG,
         use_attribute_docstrings=True,
         protected_namespaces=(),
         defer_build=True,
@@ -205,9 +205,7 @@ class Record(BaseModel):
     def _complete(self) -> Self:
         """Fill in derived fields that were left out, then check what pydantic does not know."""
         wire = type(self).__wirelock__
-        for item in wire.layout.fields:
-            if item.in_record and item.derived is not None and self.__dict__[item.label] is _DERIVED:
-                self.__dict__[item.label] = _derive(self, item.derived)
+        _fill_in(self, wire.layout)
         self.__pydantic_fields_set__.update(self.__dict__)
         if not wire.free:
             try:
@@ -334,15 +332,22 @@ def _set_field(cls: type[Record], item: Any, annotation: Any) -> None:
         )
 
 
-def _derive(record: Record, expression: Any) -> int:
-    def value_of(wanted: Any) -> Any:
-        path = getattr(wanted, "path", wanted)
-        found: Any = record
-        for name in path.names:
-            found = getattr(found, name)
-        return len(found) if path is not wanted else found
+def _fill_in(record: Record, layout: Layout) -> None:
+    """Compute the derived fields that were left out when the record was made."""
 
-    return int(evaluate(expression, value_of))
+    def outer(wanted: Any) -> Any:
+        raise TypeError(f"{wanted} lies around the record")
+
+    for item in layout.fields:
+        if item.in_record and item.derived is not None and record.__dict__[item.label] is _DERIVED:
+            try:
+                value = implied(item, layout, record, outer, lambda value: value is _DERIVED)
+            except (AttributeError, TypeError):
+                told = {"field": item.label}
+                raise PydanticCustomError(
+                    "missing", "{field} follows from fields around the record: give it", told
+                ) from None
+            record.__dict__[item.label] = value
 
 
 def _python_validators(cls: type[Record]) -> tuple[str, ...]:

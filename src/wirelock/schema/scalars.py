@@ -11,11 +11,13 @@ from math import isfinite
 from typing import Any, Final
 
 import annotated_types as at
-from pydantic import AfterValidator, BeforeValidator, PlainSerializer, Strict, ValidationInfo
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, PlainSerializer, Strict, ValidationInfo
 
 from wirelock.codec.floats import float_from_bits, float_to_bits, round_float
 from wirelock.layout.nodes import Float, Integer
 
+JSON_CONFIG: Final = ConfigDict(ser_json_bytes="hex", val_json_bytes="hex")
+"""How bytes stand in JSON."""
 JSON_INTEGERS: Final = 1 << 53
 """The largest integer that every JSON reader keeps."""
 
