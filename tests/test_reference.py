@@ -319,6 +319,28 @@ def test_a_constant_may_be_a_member() -> None:
     assert fault_of(engine.parse, b"\x01") == Fault("constant", "k", "1", "2", 0)
 
 
+HIDDEN = [
+    (S("_a" / c.Rebuild(U8, this._b + 1), "_b" / U8, "d" / c.Bytes(this._b)), "03 02 6162"),
+    (
+        S(
+            "_n" / c.Rebuild(U8, len_(this.d)),
+            "h" / S("_m" / c.Rebuild(U8, this._._n)),
+            "d" / c.Bytes(this._n),
+        ),
+        "01 01 61",
+    ),
+    (S("x" / U8, "h" / S("_n" / c.Rebuild(U8, this._.x)), "_a" / c.Rebuild(U8, this.h._n + 1)), "04 04 05"),
+    (S("h" / S("_k" / c.Const(7, U8), "_n" / c.Rebuild(U8, this._k)), c.Rebuild(U8, this.h._n)), "07 07 07"),
+]
+
+
+@pytest.mark.parametrize(("source", "octets"), HIDDEN)
+def test_hidden_fields_follow_from_hidden_fields(source: c.Construct, octets: str) -> None:
+    data = bytes.fromhex(octets)
+    engine = engine_of(source)
+    assert engine.build(engine.parse(data)) == data
+
+
 def test_hostile_counts_cost_nothing() -> None:
     source = S("xs" / c.PrefixedArray(c.Int64sb, S("a" / c.Array(2, c.Flag))))
     fault = fault_of(engine_of(source).parse, b"\x7f" + b"\xff" * 7 + b"\x01\x00\x01")

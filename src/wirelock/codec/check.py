@@ -219,21 +219,43 @@ def implied(
     if item.derived is None:
         return None
 
-    def value_of(wanted: Path | Length) -> Any:
-        path = wanted.path if isinstance(wanted, Length) else wanted
-        if path.up:
-            return outer(wanted)
-        here: Any = layout
-        found = record
-        for name in path.names:
-            part = here[name]
-            value = getattr(found, name) if part.in_record else None
-            if not part.in_record or left_out(value):
-                value = implied(part, here, found, outer, left_out)
-            here, found = plain(part.type), value
-        return len(found) if isinstance(wanted, Length) else found
+    return int(evaluate(item.derived, lambda wanted: _look(wanted, layout, record, outer, left_out)))
 
-    return int(evaluate(item.derived, value_of))
+
+def _look(
+    wanted: Path | Length,
+    layout: Layout,
+    record: Any,
+    outer: Callable[[Path | Length], Any],
+    left_out: Callable[[Any], bool],
+) -> Any:
+    """Return what an expression of this layout finds at a path, for `implied`."""
+    path = wanted.path if isinstance(wanted, Length) else wanted
+    if path.up:
+        return outer(wanted)
+    part = layout[path.names[0]]
+    found: Any = getattr(record, part.label) if part.in_record else None
+    if not part.in_record or left_out(found):
+        found = implied(part, layout, record, outer, left_out)
+    if len(path.names) > 1:
+        inner = plain(part.type)
+        assert isinstance(inner, Layout)
+
+        def around(beyond: Path | Length) -> Any:
+            way = beyond.path if isinstance(beyond, Length) else beyond
+            return _look(_alike(beyond, way.up - 1, way.names), layout, record, outer, left_out)
+
+        return _look(_alike(wanted, 0, path.names[1:]), inner, found, around, left_out)
+    if isinstance(wanted, Length):
+        return len(found)
+    if not isinstance(found, int | float):
+        raise TypeError(found)
+    return found
+
+
+def _alike(wanted: Path | Length, up: int, names: tuple[str, ...]) -> Path | Length:
+    path = Path(up, names)
+    return Length(path) if isinstance(wanted, Length) else path
 
 
 def _attribute(record: Any, field: Field, path: str) -> Any:

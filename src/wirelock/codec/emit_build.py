@@ -6,6 +6,9 @@ TypeError or struct.error, or return None. Reads the Layout and nothing else.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 from wirelock.codec.emit import (
     Constants,
     Group,
@@ -45,13 +48,17 @@ from wirelock.layout.nodes import (
     plain,
 )
 
+BUILD_NAMES: Final = ("record", "parts", "packed")
+"""What the function calls its argument and its own variables."""
+
 
 class BuildEmitter:
     """Writes the build function of one layout."""
 
-    def __init__(self, constants: Constants, taken: set[str]) -> None:
+    def __init__(self, constants: Constants, spelled: Mapping[str, str], taken: set[str]) -> None:
         self.constants = constants
-        self.writer = Writer({*taken, "record", "parts", "packed"})
+        self.spelled = spelled
+        self.writer = Writer({*taken, *BUILD_NAMES})
         self.run = Run()
         self.appends = 0
 
@@ -109,7 +116,7 @@ class BuildEmitter:
         bound: list[tuple[Layout, Sight, str]],
     ) -> Value:
         writer, sight = self.writer, Sight(outer)
-        writer.give_up_if(f"type({name}) is not {layout.name}")
+        writer.give_up_if(f"type({name}) is not {self.spelled[layout.name]}")
         for field in layout.fields:
             kind = plain(field.type)
             if not field.in_record:
@@ -128,7 +135,7 @@ class BuildEmitter:
         return Value(name, name, fields=sight.values)
 
     def _flags(self, kind: Flags, name: str) -> Value:
-        self.writer.give_up_if(f"type({name}) is not {kind.name}")
+        self.writer.give_up_if(f"type({name}) is not {self.spelled[kind.name]}")
         raw = self.writer.name(f"{name}_bits")
         self.writer.line(f"{raw} = int({name})")
         return Value(raw, raw)
@@ -297,7 +304,7 @@ class BuildEmitter:
                 case Bytes():
                     wanted.setdefault("bytes", []).append(slot.value.text)
                 case Enum(name=name):
-                    wanted.setdefault(name, []).append(slot.value.text)
+                    wanted.setdefault(self.spelled[name], []).append(slot.value.text)
         for kind_name, values in wanted.items():
             chain = " is ".join(f"type({value})" for value in values)
             self.writer.give_up_if(

@@ -6,6 +6,9 @@ one call with a dict of proven values. Reads the Layout and nothing else.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Final
+
 from wirelock.codec.emit import (
     Constants,
     Piece,
@@ -52,14 +55,20 @@ from wirelock.layout.nodes import (
     size_of,
 )
 
+PARSE_NAMES: Final = ("data", "at", "end")
+"""What the function calls its arguments."""
+
 
 class ParseEmitter:
     """Writes the parse function of one layout."""
 
-    def __init__(self, constants: Constants, names: Names, taken: set[str]) -> None:
+    def __init__(
+        self, constants: Constants, names: Names, spelled: Mapping[str, str], taken: set[str]
+    ) -> None:
         self.constants = constants
         self.names = names
-        self.writer = Writer({*taken, "data", "at", "end"})
+        self.spelled = spelled
+        self.writer = Writer({*taken, *PARSE_NAMES})
         self.run = Run()
         self.checks: list[tuple[Sight, Rule | Field]] = []
 
@@ -132,7 +141,7 @@ class ParseEmitter:
             case Enum():
                 value.record = self.writer.name(f"{name}_member")
             case Flags(name=flags):
-                value.record = f"{flags}({name})"
+                value.record = f"{self.spelled[flags]}({name})"
             case Constant(value=constant):
                 value.text = value.record = repr(constant)
                 value.length = str(len(constant)) if isinstance(constant, bytes) else ""

@@ -306,6 +306,8 @@ def _read_comparison(
         return None
     path = _path(left, scope, where)
     match scope.resolve(path, where):
+        case None:
+            return Operation(name, (path, Number(0))), (0, 1)  # read again where the record is held
         case Enum() as kind:
             value = member_value(kind, right)
             if value is None:

@@ -244,8 +244,10 @@ def _read_switch(source: Any, at: Place) -> Type:
     holder = at.scope.resolve(key, at.path) if isinstance(key, Path) else None
     lowest, highest = interval_of(source.keyfunc, at.scope, at.path)
     cases: dict[int, Type] = {}
-    for name, case in source.cases.items():
+    for number, (name, case) in enumerate(source.cases.items()):
         value = member_value(holder, name) if isinstance(holder, Enum) else name
+        if holder is None and isinstance(key, Path) and not isinstance(name, int):
+            value = number  # the key lies around the record; it is read again where the record is held
         if value is None or not isinstance(value, int):
             known = (
                 ", ".join(member for member, _ in holder.members) if isinstance(holder, Enum) else "integers"

@@ -13,7 +13,7 @@ from pydantic import AfterValidator
 
 from wirelock.codec.trail import limit_holds, limits_text
 from wirelock.errors import SchemaError
-from wirelock.layout.nodes import Array, Bytes, Constant, Flag, Float, Integer, Limit, Type
+from wirelock.layout.nodes import Array, Bytes, Constant, Enum, Flag, Flags, Float, Integer, Limit, Type
 
 
 def ungrouped(metadata: tuple[Any, ...]) -> Iterator[Any]:
@@ -75,6 +75,8 @@ def check_literal(kind: Type, values: tuple[Any, ...], path: str) -> None:
                 fits = value == kind.value and len(values) == 1
             case Bytes() | Flag():
                 fits = True
+            case Enum(members=members) | Flags(members=members):
+                fits = isinstance(kind, Flags) or int(value) in {number for _, number in members}
             case _:
                 fits = False
         if not fits:

@@ -42,13 +42,15 @@ from wirelock.layout.nodes import (
     Limit,
     Limited,
     Nothing,
+    Operation,
     Padding,
     Path,
     Switch,
     Type,
     by_value,
+    plain,
 )
-from wirelock.layout.operators import evaluate
+from wirelock.layout.operators import evaluate, paths_in
 from wirelock.schema.constraints import (
     check_literal,
     known_bits,
@@ -58,7 +60,7 @@ from wirelock.schema.constraints import (
     read_limits,
     ungrouped,
 )
-from wirelock.schema.scalars import JSON_CONFIG, float_metadata, integer_metadata, ordered
+from wirelock.schema.scalars import BYTES_METADATA, JSON_CONFIG, float_metadata, integer_metadata, ordered
 
 PYTHON_VALIDATORS = (AfterValidator, BeforeValidator, PlainValidator, WrapValidator, at.Predicate)
 
@@ -103,21 +105,19 @@ class Lowering:
         return self._scalar(kind, annotation, where, metadata)
 
     def _misfit(self, where: str, annotation: Any, wanted: str) -> SchemaError:
-        text = getattr(annotation, "__name__", None) or str(annotation)
+        text = getattr(annotation, "__name__", None) or str(annotation).removeprefix("typing.")
         return SchemaError(
             f"{self.record}.{where}", f"the annotation {text} does not fit the layout", f"write {wanted}"
         )
 
     def name(self, cls: type, found: Any, where: str) -> str:
         """Give a class its name in the layout; two classes cannot share one."""
-        known = self.names.get(cls.__name__)
-        if known is not None and known is not found:
+        if self.names.setdefault(cls.__name__, found) is not found:
             raise SchemaError(
                 f"{self.record}.{where}",
                 f"two different classes are named {cls.__name__}",
                 "rename one of them",
             )
-        self.names[cls.__name__] = found
         return cls.__name__
 
     def _scalar(self, kind: Type, annotation: Any, where: str, metadata: tuple[Any, ...]) -> Fitted:
@@ -128,13 +128,13 @@ class Lowering:
         is_class = isinstance(annotation, type)
         match kind:
             case Enum() if is_class and issubclass(annotation, IntEnum):
-                return self._members(kind, annotation, where, metadata)
+                return self._members(kind, annotation, where, metadata, values)
             case Flags() if is_class and issubclass(annotation, IntFlag):
-                return self._members(kind, annotation, where, metadata)
+                return self._members(kind, annotation, where, metadata, values)
             case Integer() if is_class and issubclass(annotation, IntEnum | IntFlag):
                 members = by_value((member.name or "", int(member)) for member in annotation)
                 wanted = Enum if issubclass(annotation, IntEnum) else Flags
-                return self._members(wanted(kind, members), annotation, where, metadata)
+                return self._members(wanted(kind, members), annotation, where, metadata, values)
             case Integer() | Enum() | Flags() if annotation is int:
                 integer = kind if isinstance(kind, Integer) else kind.integer
                 return self._limited(integer, int, integer_metadata(integer), where, metadata, values)
@@ -144,19 +144,30 @@ class Lowering:
                 return self._limited(kind, float, float_metadata(kind), where, metadata, values)
             case Bytes(length=length) if annotation is bytes:
                 fixed = (at.MinLen(length), at.MaxLen(length)) if isinstance(length, int) else ()
-                return self._limited(kind, bytes, (Strict(), *fixed), where, metadata, values)
+                return self._limited(kind, bytes, (*BYTES_METADATA, *fixed), where, metadata, values)
             case Constant(type=Integer()) if annotation is int:
                 return self._limited(kind, int, (Strict(), only(kind.value)), where, metadata, values)
             case Constant(type=Bytes()) if annotation is bytes:
-                return self._limited(kind, bytes, (Strict(), only(kind.value)), where, metadata, values)
+                return self._limited(
+                    kind, bytes, (*BYTES_METADATA, only(kind.value)), where, metadata, values
+                )
         wanted_text = {
             Enum: "an IntEnum with the layout's members, or int",
             Flags: "an IntFlag with the layout's members, or int",
-            Integer: "int or an IntEnum", Flag: "bool", Float: "float", Bytes: "bytes",
-        }.get(type(kind.type if isinstance(kind, Constant) else kind), "another type")  # fmt: skip
+            Integer: "int or an IntEnum",
+            Constant: "bytes" if isinstance(kind, Constant) and isinstance(kind.value, bytes) else "int",
+            Flag: "bool", Float: "float", Bytes: "bytes",
+        }.get(type(kind), "another type")  # fmt: skip
         raise self._misfit(where, annotation, wanted_text)
 
-    def _members(self, kind: Enum | Flags, cls: Any, where: str, metadata: tuple[Any, ...]) -> Fitted:
+    def _members(
+        self,
+        kind: Enum | Flags,
+        cls: Any,
+        where: str,
+        metadata: tuple[Any, ...],
+        values: tuple[Any, ...] | None,
+    ) -> Fitted:
         members = {member.name: int(member) for member in cls}
         layout = dict(kind.members)
         if set(members.values()) != set(layout.values()) or any(
@@ -172,11 +183,17 @@ class Lowering:
                 raise SchemaError(
                     f"{self.record}.{where}", f"{cls.__name__}.{name} = {value} does not fit the field"
                 )
-        if isinstance(kind, Flags) and any(value & (value - 1) or value < 1 for value in members.values()):
-            raise SchemaError(f"{self.record}.{where}", f"{cls.__name__} has a flag of no or several bits")
+        if isinstance(kind, Flags) and (
+            kind.integer.signed or any(value & (value - 1) or value < 1 for value in members.values())
+        ):
+            raise SchemaError(
+                f"{self.record}.{where}",
+                f"{cls.__name__} is no set of single bits of an unsigned integer",
+                "give each bit a name of its own",
+            )
         named = replace(kind, name=self.name(cls, cls, where))
         extra = (known_bits(named.mask),) if isinstance(named, Flags) else ()
-        return self._limited(named, cls, (Strict(), *extra), where, metadata, None)
+        return self._limited(named, cls, (Strict(), *extra), where, metadata, values)
 
     def _limited(
         self,
@@ -196,7 +213,8 @@ class Lowering:
             else:
                 limits += read_limits(kind, item, path)
         if values is not None:
-            limit = Limit("one_of", values)
+            of_members = isinstance(kind, Enum | Flags)
+            limit = Limit("one_of", tuple(int(value) for value in values) if of_members else values)
             check_literal(kind, values, path)
             if not isinstance(kind, Constant):
                 limits.append(limit)
@@ -208,7 +226,7 @@ class Lowering:
         arguments = get_args(annotation)
         if get_origin(annotation) is list or annotation in (list, tuple):
             raise self._misfit(where, annotation, "tuple[T, ...]: a list would make a frozen record mutable")
-        if get_origin(annotation) is not tuple:
+        if get_origin(annotation) is not tuple or not arguments:
             raise self._misfit(where, annotation, "tuple[T, ...]")
         if len(arguments) == 2 and arguments[1] is Ellipsis:
             pass
@@ -230,11 +248,14 @@ class Lowering:
     ) -> Fitted:
         options = _options(annotation)
         rest = tuple(item for item in options if item is not type(None))
-        if isinstance(then, Nothing):
-            return Fitted(kind, None)
-        if len(rest) == len(options) or not rest:
+        if len(rest) == len(options) or (not rest and not isinstance(then, Nothing | Padding)):
             raise self._misfit(where, annotation, "T | None: the field may be absent")
-        inner = self.fit(then, Union[rest], where, metadata)  # noqa: UP007 - built from a tuple
+        try:
+            inner = self.fit(then, Union[rest] if rest else None, where, metadata)  # noqa: UP007
+        except SchemaError:
+            if not isinstance(plain(then), If | Switch):
+                raise
+            inner = self.fit(then, annotation, where, metadata)  # a choice inside may be None itself
         return Fitted(replace(kind, type=inner.kind), Union[inner.annotation, None])  # noqa: UP007
 
     def _switch(self, kind: Switch, annotation: Any, where: str, metadata: tuple[Any, ...]) -> Fitted:
@@ -252,6 +273,9 @@ class Lowering:
                     fits.append((number, Lowering(self.record).fit(case, option, where)))
                 except SchemaError:
                     continue
+            if len(fits) > 1:
+                # int takes an enumeration's values too: the type that leaves the case as it is goes first.
+                fits = [fit for fit in fits if type(plain(fit[1].kind)) is type(case)] or fits
             if len(fits) != 1:
                 which = "none" if not fits else "more than one"
                 raise SchemaError(
@@ -323,9 +347,11 @@ def first_difference(own: Layout, here: Layout) -> str:
 
 
 def erased(node: Any, depth: int) -> Any:
-    """Return a node with every path that leaves its record blanked: those depend on what is around it."""
-    if isinstance(node, Path):
-        return Path(0, ("",)) if node.up >= depth else node
+    """Return a node with everything blanked that depends on what is around its record."""
+    if isinstance(node, Path | Length | Operation):
+        return "around" if any(path.up >= depth for path in paths_in(node)) else node
+    if isinstance(node, Switch) and erased(node.key, depth) == "around":
+        return "choice"  # what its cases are called depends on the key's type, which lies around
     if isinstance(node, tuple):
         return tuple(erased(item, depth) for item in node)
     if isinstance(node, Layout):

@@ -69,6 +69,7 @@ class Wire:
         self.validators: tuple[str, ...] = ()
         self.doc = " ".join((record.__doc__ or "").split())
         lowering = Lowering(record.__name__)
+        lowering.name(record, None, "the record itself")
         _, self.validated_as = lower_fields(bare, annotations, lowering)
         self.validators = (*_python_validators(record), *lowering.validators)
         self.names: Names = {
@@ -83,7 +84,9 @@ class Wire:
         """Lower a layout equal to the record's own, as it stands inside of another record."""
         record = self.record
         lowered, _ = lower_fields(layout, self.annotations, Lowering(record.__name__))
-        docs = {name: info.description or "" for name, info in record.model_fields.items()}
+        docs = {
+            name: " ".join((info.description or "").split()) for name, info in record.model_fields.items()
+        }
         fields = tuple(replace(item, doc=docs.get(item.label) or item.doc) for item in lowered.fields)
         found = Layout(fields, record.__name__, (), self.validators, self.doc)
         return Layout(fields, record.__name__, read_rules(self.rules, found), self.validators, self.doc)
@@ -135,6 +138,7 @@ class Record(BaseModel):
         **JSON_CONFIG,
         use_attribute_docstrings=True,
         protected_namespaces=(),
+        validate_default=True,
         defer_build=True,
     )
 
@@ -145,8 +149,7 @@ class Record(BaseModel):
 
     def __init_subclass__(cls, *, layout: Any = None, rules: Iterable[Rule] = (), **options: Any) -> None:
         super().__init_subclass__(**options)
-        inherited = getattr(cls, "layout", None)
-        if inherited is not None:
+        if getattr(cls, "layout", None) is not None:
             raise SchemaError(
                 cls.__name__, "a record cannot extend another record's layout", "derive from Record"
             )
@@ -167,7 +170,11 @@ class Record(BaseModel):
             return
         _check_config(cls)
         if not cls.__pydantic_fields_complete__:
-            cls.model_rebuild(_parent_namespace_depth=4)
+            try:
+                cls.model_rebuild(_parent_namespace_depth=4)
+            except NameError as problem:
+                told = f"an annotation cannot be read: {problem}".splitlines()[0]
+                raise SchemaError(cls.__name__, told, "define or import it before the class") from None
         _check_fields(cls, bare)
         annotations = {
             name: (info.annotation, tuple(info.metadata)) for name, info in cls.model_fields.items()
@@ -204,7 +211,9 @@ class Record(BaseModel):
     @model_validator(mode="after")
     def _complete(self) -> Self:
         """Fill in derived fields that were left out, then check what pydantic does not know."""
-        wire = type(self).__wirelock__
+        wire = type(self).__dict__.get("__wirelock__")
+        if wire is None:
+            return self
         _fill_in(self, wire.layout)
         self.__pydantic_fields_set__.update(self.__dict__)
         if not wire.free:
@@ -288,9 +297,16 @@ def _check_names(cls: type[Record], layout: Layout) -> None:
 
 def _check_config(cls: type[Record]) -> None:
     wanted = Record.model_config
-    for name, value in wanted.items():
-        if cls.model_config.get(name) != value:
-            raise SchemaError(cls.__name__, f"model_config sets {name}", f"leave it at {value!r}")
+    for name in {**wanted, **cls.model_config}:
+        if name not in ("title", "json_schema_extra") and cls.model_config.get(name) != wanted.get(name):
+            raise SchemaError(
+                cls.__name__, f"model_config sets {name}", "leave it out: it would change records"
+            )
+    for name, info in cls.model_fields.items():
+        for option in ("alias", "validation_alias", "serialization_alias", "exclude"):
+            if getattr(info, option):
+                told = f"the field has an option {option}"
+                raise SchemaError(f"{cls.__name__}.{name}", told, "leave it out: it would change JSON")
 
 
 def _check_fields(cls: type[Record], layout: Layout) -> None:
@@ -323,7 +339,7 @@ def _set_field(cls: type[Record], item: Any, annotation: Any) -> None:
             raise SchemaError(
                 f"{cls.__name__}.{item.label}", "a derived field cannot have a default", "use derived()"
             )
-        info.default = _DERIVED
+        info.default, info.validate_default = _DERIVED, False
     elif isinstance(kind, Constant | Nothing | Padding):
         info.default = kind.value if isinstance(kind, Constant) else None
     elif info.default is _DERIVED:

@@ -22,6 +22,17 @@ JSON_INTEGERS: Final = 1 << 53
 """The largest integer that every JSON reader keeps."""
 
 
+def _bytes_from_json(value: Any, info: ValidationInfo) -> Any:
+    # Inside of a tuple or union pydantic sees what JSON held as Python's, and takes no str for bytes.
+    if info.mode == "json" and isinstance(value, str):
+        return bytes.fromhex(value)
+    return value
+
+
+BYTES_METADATA: Final = (Strict(), BeforeValidator(_bytes_from_json))
+"""pydantic metadata for bytes."""
+
+
 def integer_metadata(kind: Integer) -> tuple[Any, ...]:
     """Return pydantic metadata for an int of that width."""
     bounds = Strict(), at.Ge(kind.lowest), at.Le(kind.highest)
