@@ -189,7 +189,17 @@ def decode(
 
 def _format_of(path: Path | None, otherwise: str) -> str:
     suffix = path.suffix.lower() if path else ""
-    return {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}.get(suffix, otherwise)
+    known = {
+        ".jsonl": "jsonl",
+        ".ndjson": "jsonl",
+        ".csv": "csv",
+        ".txt": "table",
+        ".log": "table",
+        "": otherwise,
+    }
+    if suffix not in known and not (path and path.exists() and not path.is_file()):
+        raise click.UsageError(f"{path} is of no known format: name it .jsonl, .csv or .txt, or say --format")
+    return known.get(suffix, otherwise)
 
 
 def _decode_all(
@@ -358,6 +368,9 @@ def lock(protocols: str | None) -> int:
         return 1
     lockfile.write_lock(project.lock, new)
     click.echo(lockfile.summary(old, new, project.lock))
+    for (name, version), entry in new.entries.items():
+        if not entry.golden:
+            click.echo(f"wirelock: warning: {name} v{version} has no golden case", err=True)
     return 0
 
 

@@ -30,7 +30,10 @@ CODES: Final[dict[str, tuple[str, str]]] = {
         "{found} is not {allowed}",
         "a derived count, size or length disagrees with what it counts",
     ),
-    "unknown-case": ("{found} is none of {allowed}", "a Switch key without a case and without a default"),
+    "unknown-case": (
+        "there is no case for the key {found}: there are {allowed}",
+        "a Switch key without a case and without a default",
+    ),
     "unknown-member": ("{found} is none of {allowed}", "a value outside an enumeration"),
     "out-of-range": (
         "{found} is not in {allowed}",

@@ -328,7 +328,8 @@ def test_what_is_smuggled_in_is_refused_by_both_engines(name):
 
 JUNK = [
     True, 0, 1, -1, 255, 256, 1 << 16, 1 << 24, 1 << 64, 1 << 71, 0.0, 0.1, 1.5, 1e5, 1e39, math.nan,
-    math.inf, SIGNALLING, "3", b"", b"ab", b"xy", bytearray(b"ab"), memoryview(b"ab"), None, (), (1, 2), (True, 2),
+    math.inf, SIGNALLING, "3", b"", b"ab", b"xy", bytearray(b"ab"), memoryview(b"ab"), None, (), (1, 2),
+    (True, 2),
     (0.5, 1.5), (0.5, 0.1), (Colour.RED, Colour.BLUE), (Door.OPEN, Door(0)), [1, 2], {1: 2}, {1}, range(2),
     Colour.BLUE, Door(0), Door(-1), A(v=9), B(w=9), (A(v=9),), (None,), A, int, object, 1j,
     A.model_construct(), Bits(q=0, r=0), (1,) * 20, (0.5,) * 20,

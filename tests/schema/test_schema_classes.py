@@ -40,12 +40,12 @@ STATEMENTS = {
     "a field too few": (
         lambda: fields(AB, {"a": int}),
         "R.b",
-        "the layout has this field, the record has not",
+        ", the record has not",
     ),
     "a field too many": (
         lambda: fields(AB, {"a": int, "b": int, "c": int}),
         "R.c",
-        "the record has this field, the layout has not",
+        ", the layout has not",
     ),
     "another order": (
         lambda: fields(AB, {"b": int, "a": int}),
@@ -55,7 +55,7 @@ STATEMENTS = {
     "a private field": (
         lambda: fields(Struct("a" / Byte, "_b" / construct.Const(1, Byte)), {"a": int, "b": int}),
         "R.b",
-        "the record has this field, the layout has not",
+        ", the layout has not",
     ),
     "the layout itself": (
         lambda: fields(Struct("a" / construct.GreedyBytes), {"a": bytes}),
@@ -382,7 +382,6 @@ def test_a_default_may_be_given():
 BAD_DEFAULTS = {
     "too large": (Byte, int, 300),
     "of another type": (Byte, int, True),
-    "a list": (Byte[2], tuple[int, ...], [1, 2]),
     "against a constraint": (Byte, Annotated[int, at.Le(9)], 10),
 }
 

@@ -13,6 +13,7 @@ import stat
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from enum import IntEnum, IntFlag
 from pathlib import Path
 from typing import Any, Final, Protocol, TextIO
 
@@ -123,21 +124,21 @@ class _JsonRows:
 
 
 class _CsvRows:
-    """One column for each field of any version; records inside are dotted, lists are JSON."""
+    """One column for each field of any version, dotted as JSONL nests them; lists are JSON."""
 
     def __init__(self, stream: TextIO, registry: Registry, many_files: bool) -> None:
         self._many_files = many_files
         self._columns: dict[str, None] = {}
         for protocol in registry:
             for version in protocol.versions:
-                self._columns |= dict.fromkeys(columns_of(protocol.layout(version)))
+                self._columns |= dict.fromkeys(columns_of(protocol.layout(version), "record."))
         self._writer = csv.writer(stream, lineterminator="\n")
         names = ["file"] if many_files else []
         names += ["packet", "time_ns", "source", "source_port", "destination", "destination_port"]
         self._writer.writerow([*names, "protocol", "version", *self._columns])
 
     def write(self, row: Row) -> None:
-        cells = dict(_flat(row.record.model_dump(mode="json"), ""))
+        cells = dict(_flat(row.record.model_dump(mode="json"), "record."))
         self._writer.writerow(
             [
                 *_origin(row, self._many_files).values(),
@@ -179,10 +180,7 @@ class _TableRows:
         self._width = width
         self._many_files = many_files
         self._first_ns: int | None = None
-        header = (
-            f"{'packet':>7}  {'seconds':>13}  {'source':<21}  {'destination':<21}  {'record':<12}  fields"
-        )
-        self._line(header)
+        self._begun = False
 
     def _line(self, text: str) -> None:
         if self._width is not None and len(text) > self._width:
@@ -190,6 +188,10 @@ class _TableRows:
         self._stream.write(text.rstrip() + "\n")
 
     def write(self, row: Row) -> None:
+        if not self._begun:
+            self._begun = True
+            ends = f"{'source':<21}  {'destination':<21}"
+            self._line(f"{'packet':>7}  {'seconds':>13}  {ends}  {'record':<12}  fields")
         datagram = row.datagram
         if self._first_ns is None:
             self._first_ns = datagram.time_ns
@@ -223,7 +225,9 @@ def _value_text(value: Any) -> str:
         return "[" + " ".join(map(_value_text, value)) + "]"
     if isinstance(value, bytes):
         return value.hex() or "-"
-    return str(int(value)) if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    if isinstance(value, IntFlag):
+        return "|".join(member.name or "" for member in value) or "0"
+    return value.name if isinstance(value, IntEnum) else str(value)
 
 
 def _fault_cells(fault: FaultRow) -> dict[str, Any]:
@@ -237,6 +241,7 @@ def _fault_cells(fault: FaultRow) -> dict[str, Any]:
         "byte": fault.byte,
         "place": fault.place,
         "message": fault.message,
+        "payload": fault.datagram.payload.hex() if fault.datagram else None,
     }
 
 
@@ -251,7 +256,7 @@ class _JsonFaults:
 class _CsvFaults:
     COLUMNS: Final[Iterable[str]] = (
         "file", "packet", "time_ns", "source", "source_port", "destination", "destination_port",
-        "protocol", "version", "code", "path", "byte", "place", "message",
+        "protocol", "version", "code", "path", "byte", "place", "message", "payload",
     )  # fmt: skip
 
     def __init__(self, stream: TextIO) -> None:

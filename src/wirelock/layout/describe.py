@@ -29,6 +29,7 @@ from wirelock.layout.nodes import (
     Switch,
     Type,
     layouts_in,
+    plain,
 )
 from wirelock.layout.operators import python_source
 
@@ -58,7 +59,21 @@ def describe(layout: Layout, depth: int = 0) -> Iterator[FieldText]:
         if item.derived is not None:
             kind += f" = {expression_text(item.derived)}"
         yield FieldText(depth, position_text(item.position), item.label, kind, item.doc)
+        choice = plain(item.type)
+        if isinstance(choice, Switch):
+            yield from _cases(choice, item.label, depth + 1)
+            continue
         for inner in layouts_in(item.type):
+            yield from describe(inner, depth + 1)
+
+
+def _cases(choice: Switch, label: str, depth: int) -> Iterator[FieldText]:
+    cases: list[tuple[object, Type]] = [*choice.cases]
+    if choice.default is not None:
+        cases.append(("default", choice.default))
+    for key, kind in cases:
+        yield FieldText(depth, "", f"{label}{{{key}}}", type_text(kind), "")
+        for inner in layouts_in(kind):
             yield from describe(inner, depth + 1)
 
 

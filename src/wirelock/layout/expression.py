@@ -123,9 +123,12 @@ class Scope:
         found: Type | None = None
         for name in path.names:
             if name not in fields:
-                known = ", ".join(key for key in fields if not key.startswith("_")) or "nothing"
+                known = ", ".join(key for key in fields if not key.startswith("_")) or "none"
+                place = f"in {seen}" if seen else "here"
                 raise SchemaError(
-                    where, f"`{path}` is not a field read before this one", f"{seen or 'here'} has {known}"
+                    where,
+                    f"`{path}` is not a field read before this one",
+                    f"fields that can be read {place}: {known}",
                 )
             found, seen = plain(fields[name]), f"{seen}.{name}".lstrip(".")
             if isinstance(found, Layout):

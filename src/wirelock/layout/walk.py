@@ -19,6 +19,7 @@ from wirelock.layout.expression import CONTEXT_NAMES, Scope, interval_of, member
 from wirelock.layout.leaves import LEAVES, Place, kind_name, read_length, unwrap
 from wirelock.layout.nodes import (
     MAX_ARRAY_DEPTH,
+    MAX_BITS,
     Array,
     Bytes,
     Constant,
@@ -88,7 +89,7 @@ def _read(source: Any, at: Place) -> Type:
         return _read_prefixed(*prefixed, at)
     reader = _READERS.get(type(source))
     if reader is None:
-        remedy = REMEDIES.get(kind_name(source), "docs/semantics.md lists the kinds that are read")
+        remedy = REMEDIES.get(kind_name(source), KINDS)
         raise at.refuse(f"{kind_name(source)} is not a kind that wirelock reads here", remedy)
     return reader(source, at)
 
@@ -205,7 +206,10 @@ def _read_array(source: Any, at: Place) -> Type:
     if source.discard:
         raise at.refuse("an Array that discards its elements loses them", "leave out discard")
     count = read_length(source.count, at, "count")
-    return Array(_element(source.subcon, at, wire_count=not isinstance(count, int)), count)
+    element = _element(source.subcon, at, wire_count=not isinstance(count, int))
+    if isinstance(count, int) and count > MAX_BITS and size_of(element).lowest == 0:
+        raise at.refuse(f"{count} elements of no size", "give the element at least one byte")
+    return Array(element, count)
 
 
 def _read_prefixed(count: Any, element: Any, at: Place) -> Type:
@@ -274,7 +278,21 @@ def _no_choice_in_bits(what: str, at: Place) -> None:
         )
 
 
+KINDS: Final = (
+    "use integers, floats, bit fields, Flag, Enum, FlagsEnum, Bytes, Const, Padding, Struct, Array,"
+    " PrefixedArray, If, Switch, Pass and Rebuild"
+)
+_COUNTED: Final = 'read the bytes: "length" / Int8ub, "data" / Bytes(this.length)'
+
 REMEDIES: Final = {
+    "Prefixed": _COUNTED,
+    "FixedSized": "read the fields of the region one by one, then Padding",
+    "NullTerminated": _COUNTED,
+    "StringEncoded": _COUNTED,
+    "Checksum": "read the checksum as an integer",
+    "RawCopy": "leave it out: build gives a record's bytes",
+    "Pointer": "read the fields in the order of the wire",
+    "Peek": "read the fields in the order of the wire",
     "Rebuild": "name it, at the top of a Struct",
     "GreedyBytes": "state the length: Bytes(this.length)",
     "GreedyRange": "state the count: Array(this.count, ...) or PrefixedArray",

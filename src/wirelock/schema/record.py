@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Final, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, PydanticUndefined
 
 from wirelock.codec.check import implied
 from wirelock.codec.generated import GeneratedEngine
@@ -161,7 +161,7 @@ class Record(BaseModel):
         bare = _bare_layout(cls, layout)
         _check_names(cls, bare)
         cls.__bare__ = bare
-        cls.__rules__ = tuple(rules)
+        cls.__rules__ = (rules,) if isinstance(rules, Rule) else tuple(rules)
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
@@ -184,6 +184,7 @@ class Record(BaseModel):
             if item.in_record:
                 _set_field(cls, item, cls.__wirelock__.validated_as[item.label])
         cls.model_rebuild(force=True)
+        _check_defaults(cls)
 
     @classmethod
     def parse(cls, data: Buffer, *, engine: str = "generated") -> Self:
@@ -211,9 +212,7 @@ class Record(BaseModel):
     @model_validator(mode="after")
     def _complete(self) -> Self:
         """Fill in derived fields that were left out, then check what pydantic does not know."""
-        wire = type(self).__dict__.get("__wirelock__")
-        if wire is None:
-            return self
+        wire = wire_of(type(self))
         _fill_in(self, wire.layout)
         self.__pydantic_fields_set__.update(self.__dict__)
         if not wire.free:
@@ -312,21 +311,33 @@ def _check_config(cls: type[Record]) -> None:
 def _check_fields(cls: type[Record], layout: Layout) -> None:
     wanted = [item.label for item in layout.fields if item.in_record]
     found = list(cls.model_fields)
-    for name in wanted:
-        if name not in found:
-            raise SchemaError(
-                f"{cls.__name__}.{name}", "the layout has this field, the record has not", "annotate it"
-            )
-    for name in found:
-        if name not in wanted:
-            raise SchemaError(
-                f"{cls.__name__}.{name}", "the record has this field, the layout has not", "leave it out"
-            )
+    missing = [name for name in wanted if name not in found]
+    extra = [name for name in found if name not in wanted]
+    if missing:
+        told = f"the layout has {', '.join(missing)}, the record has not"
+        told += f"; the record has {', '.join(extra)}, the layout has not" if extra else ""
+        raise SchemaError(f"{cls.__name__}.{missing[0]}", told, "annotate every field of the layout")
+    if extra:
+        told = f"the record has {', '.join(extra)}, the layout has not"
+        raise SchemaError(f"{cls.__name__}.{extra[0]}", told, "leave it out, or add it to the layout")
     if found != wanted:
         first = next(a for a, b in zip(found, wanted, strict=True) if a != b)
         raise SchemaError(
             f"{cls.__name__}.{first}", "the record's order is not the layout's", f"write {', '.join(wanted)}"
         )
+
+
+def _check_defaults(cls: type[Record]) -> None:
+    for name, info in cls.model_fields.items():
+        if info.is_required() or info.default is _DERIVED or info.default is PydanticUndefined:
+            continue
+        try:
+            cls.__pydantic_validator__.validate_assignment(cls.model_construct(), name, info.default)
+        except ValidationError as error:
+            wrong = [found["msg"] for found in error.errors(include_url=False) if found["loc"][:1] == (name,)]
+            if wrong:
+                told = f"the default {info.default!r} is no value of the field: {wrong[0]}"
+                raise SchemaError(f"{cls.__name__}.{name}", told, "give another, or none") from None
 
 
 def _set_field(cls: type[Record], item: Any, annotation: Any) -> None:

@@ -170,6 +170,11 @@ class Protocol:
             bits = sum(size_of(item.type).lowest for item in fields)
             if bits % 8:
                 raise SchemaError(where, f"the tag takes {bits} bits", "let the tag end with a byte")
+            last_constant = plain(fields[-1].type)
+            assert isinstance(last_constant, Constant)
+            if isinstance(last_constant.value, int) and last_constant.value != version:
+                told = f"the version on the wire is {last_constant.value}"
+                raise SchemaError(f"{where}: {fields[-1].label}", told, "number versions as the wire does")
             octets = constant_octets([plain(item.type) for item in fields])
             if octets in self._by_tag:
                 other = self.label(self._by_tag[octets])

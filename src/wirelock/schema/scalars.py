@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import annotated_types as at
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, PlainSerializer, Strict, ValidationInfo
+from pydantic_core import PydanticSerializationUnexpectedValue
 
 from wirelock.codec.floats import float_from_bits, float_to_bits, round_float
 from wirelock.layout.nodes import Float, Integer
@@ -53,6 +54,8 @@ def _integer_from_json(value: Any, info: ValidationInfo) -> Any:
 
 
 def _integer_to_json(value: int) -> int | str:
+    if type(value) is not int:  # of a union: the value is another type's to write
+        raise PydanticSerializationUnexpectedValue(f"{value!r} is no int")
     return value if -JSON_INTEGERS <= value <= JSON_INTEGERS else str(value)
 
 
@@ -78,6 +81,8 @@ def float_metadata(kind: Float) -> tuple[Any, ...]:
             raise ValueError(f"{value} is too large for binary{bits}") from None
 
     def to_json(value: float) -> Any:
+        if type(value) is not float:
+            raise PydanticSerializationUnexpectedValue(f"{value!r} is no float")
         return value if isfinite(value) else {"bits": f"{float_to_bits(value, bits):0{bits // 4}x}"}
 
     # Validators before the core run outermost first, those after it innermost first.
