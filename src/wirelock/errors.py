@@ -164,7 +164,7 @@ class _FaultError(WirelockError):
             places.append(f"packet {self.packet}")
         where = f"{self.record}: {fault.path}: " if fault.path else f"{self.record}: "
         tail = f" ({'; '.join(places)})" if places else ""
-        return f"{where}{fault.message}{tail}"
+        return " ".join(f"{where}{fault.message}{tail}".splitlines())
 
 
 class DecodeError(_FaultError):

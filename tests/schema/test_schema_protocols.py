@@ -301,8 +301,12 @@ NO_PROTOCOLS = {
         ),
         "p v2",
     ),
-    "one tag twice": (
+    "one version twice": (
         lambda: Protocol("p", {1: V1, 2: tagged(1, name="Again")}, tag=("magic", "version")),
+        "the version on the wire is 1",
+    ),
+    "one tag twice": (
+        lambda: Protocol("p", {1: V1, 2: V1}, tag=("magic",)),
         "the tag is that of p v1",
     ),
     "two magics": (

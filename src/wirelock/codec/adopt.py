@@ -5,11 +5,13 @@ A validator's complaint becomes a fault with the place of the field that it name
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from wirelock.codec.template import Names, template_of
+from wirelock.codec.template import Engine, Names, template_of
 from wirelock.codec.trail import Found, Frame, Trail
+from wirelock.errors import Fault
 from wirelock.layout.nodes import Array, Enum, Flags, If, Layout, Switch, Type, layouts_in, plain
 from wirelock.layout.positions import pieces_at
 
@@ -32,6 +34,17 @@ def adopt(frame: Frame, names: Names, trail: Trail) -> Any:
         return template_of(names, frame.layout.name).validate(values)
     except Found as found:
         raise Found(_placed(found, frame, trail)) from None
+
+
+def unchanged(record: Any, data: bytes, engine: Engine) -> Any:
+    """Return a record that Python validators made, if it still stands for the bytes that it came from.
+
+    Raises Found where a validator changed a value, be it to one that cannot be sent.
+    """
+    with suppress(Found):
+        if engine.build(record) == data:
+            return record
+    raise Found(Fault("validator", "", "a validator changed the values", ""))
 
 
 def _placed(found: Found, frame: Frame, trail: Trail) -> Any:

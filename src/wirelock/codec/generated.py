@@ -13,7 +13,7 @@ import struct
 from typing import Any, Final
 
 from wirelock.codec import floats
-from wirelock.codec.adopt import adopt, has_validators
+from wirelock.codec.adopt import adopt, has_validators, unchanged
 from wirelock.codec.check import check
 from wirelock.codec.emit import Constants
 from wirelock.codec.emit_build import BUILD_NAMES, BuildEmitter
@@ -21,7 +21,6 @@ from wirelock.codec.emit_parse import PARSE_NAMES, ParseEmitter
 from wirelock.codec.locate import LayoutReader, locate
 from wirelock.codec.template import Names, Template
 from wirelock.codec.trail import Found, Frame, Trail
-from wirelock.errors import Fault
 from wirelock.layout.nodes import Layout
 
 _RUNTIME: Final[dict[str, Any]] = {
@@ -101,13 +100,6 @@ class GeneratedEngine:
         assert isinstance(frame, Frame)
         record = adopt(frame, self.names, reader.trail)
         return unchanged(record, data, self)
-
-
-def unchanged(record: Any, data: bytes, engine: Any) -> Any:
-    """Return a record that Python validators made, if it still stands for the bytes that it came from."""
-    if engine.build(record) != data:
-        raise Found(Fault("validator", "", "a Python validator changed the values", ""))
-    return record
 
 
 def _spelled(name: str) -> str:

@@ -16,14 +16,13 @@ import copy
 import io
 import operator
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
 import construct
 from construct import evaluate, len_, this
 
-from wirelock.codec.adopt import adopt, has_validators
+from wirelock.codec.adopt import adopt, has_validators, unchanged
 from wirelock.codec.check import check
 from wirelock.codec.floats import float_from_bits, float_to_bits, same_float
 from wirelock.codec.locate import LayoutReader, negative, scalar_from_bits, trailing
@@ -76,10 +75,7 @@ class ReferenceEngine:
             raise Found(fault)
         record = adopt(frame, self._names, trail)
         if has_validators(self._layout):
-            with suppress(Found):
-                if self.build(record) == data[:taken]:
-                    return record, taken
-            raise Found(Fault("validator", "", "a validator changed the values", ""))
+            unchanged(record, data[:taken], self)
         return record, taken
 
     def _read(self, data: bytes) -> tuple[Frame, Trail, int]:

@@ -12,7 +12,7 @@ import types
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum, IntFlag
-from typing import Annotated, Any, Literal, Never, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import annotated_types as at
 from pydantic import (
@@ -60,7 +60,15 @@ from wirelock.schema.constraints import (
     read_limits,
     ungrouped,
 )
-from wirelock.schema.scalars import BYTES_METADATA, JSON_CONFIG, float_metadata, integer_metadata, ordered
+from wirelock.schema.scalars import (
+    BYTES_METADATA,
+    JSON_CONFIG,
+    float_metadata,
+    integer_metadata,
+    member_metadata,
+    ordered,
+    wide_metadata,
+)
 
 PYTHON_VALIDATORS = (AfterValidator, BeforeValidator, PlainValidator, WrapValidator, at.Predicate)
 
@@ -80,6 +88,7 @@ class Lowering:
         self.record = record
         self.names: dict[str, Any] = {}
         self.validators: list[str] = []
+        self.hidden: dict[str, Any] = {}
 
     def fit(self, kind: Type, annotation: Any, where: str, metadata: tuple[Any, ...] = ()) -> Fitted:
         """Fit one annotation to one layout type. Raises SchemaError where they do not agree."""
@@ -145,8 +154,9 @@ class Lowering:
             case Bytes(length=length) if annotation is bytes:
                 fixed = (at.MinLen(length), at.MaxLen(length)) if isinstance(length, int) else ()
                 return self._limited(kind, bytes, (*BYTES_METADATA, *fixed), where, metadata, values)
-            case Constant(type=Integer()) if annotation is int:
-                return self._limited(kind, int, (Strict(), only(kind.value)), where, metadata, values)
+            case Constant(type=Integer() as integer) if annotation is int:
+                own = (Strict(), *wide_metadata(integer), only(kind.value))
+                return self._limited(kind, int, own, where, metadata, values)
             case Constant(type=Bytes()) if annotation is bytes:
                 return self._limited(
                     kind, bytes, (*BYTES_METADATA, only(kind.value)), where, metadata, values
@@ -193,7 +203,7 @@ class Lowering:
             )
         named = replace(kind, name=self.name(cls, cls, where))
         extra = (known_bits(named.mask),) if isinstance(named, Flags) else ()
-        return self._limited(named, cls, (Strict(), *extra), where, metadata, values)
+        return self._limited(named, cls, (*member_metadata(named), *extra), where, metadata, values)
 
     def _limited(
         self,
@@ -296,7 +306,7 @@ class Lowering:
             raise self._misfit(where, left, "only types that a case has")
         union: Any = Union[tuple(by_key.values())]  # noqa: UP007 - built from a tuple
         lowered = replace(kind, cases=cases, default=default)
-        return Fitted(lowered, Annotated[union, WrapValidator(_case_by_key(kind, by_key))])
+        return Fitted(lowered, Annotated[union, WrapValidator(_case_by_key(kind, by_key, self.hidden))])
 
     def _record(self, kind: Layout, annotation: Any, where: str, metadata: tuple[Any, ...]) -> Fitted:
         wire = getattr(annotation, "__wirelock__", None) if isinstance(annotation, type) else None
@@ -323,6 +333,8 @@ def lower_fields(
     found: dict[str, Any] = {}
     lowered = []
     for item in layout.fields:
+        if not item.in_record and isinstance(item.type, Constant):
+            lowering.hidden[item.label] = item.type.value
         if item.in_record:
             annotation, metadata = annotations[item.label]
             fitted = lowering.fit(item.type, annotation, item.label, metadata)
@@ -370,19 +382,19 @@ def leads_out(layout: Layout) -> bool:
     return bool(erased(layout, 0) != erased(layout, 1 << 16))
 
 
-def _case_by_key(kind: Switch, by_key: Mapping[int | None, Any]) -> Any:
-    """Return a validator that lets the key choose the type that JSON is read as.
+def _case_by_key(kind: Switch, by_key: Mapping[int | None, Any], hidden: Mapping[str, Any]) -> Any:
+    """Return a validator that lets the key choose the type that a value is read as.
 
-    JSON alone does not tell two records with the same field names apart, or hex from a long integer.
+    The value alone does not tell two records with the same field names apart, hex from a long integer,
+    or how far a float is rounded.
     """
+    adapters: dict[int | None, TypeAdapter[Any]] = {}
 
     def choose(value: Any, handler: Any, info: ValidationInfo) -> Any:
-        if info.mode != "json":
-            return handler(value)
-
         def value_of(wanted: Path | Length) -> Any:
             path = wanted.path if isinstance(wanted, Length) else wanted
-            found = info.data[path.names[0]] if not path.up else None
+            name = path.names[0]
+            found = None if path.up else hidden[name] if name in hidden else info.data[name]
             for name in path.names[1:]:
                 found = getattr(found, name)
             return len(found) if isinstance(wanted, Length) else found  # type: ignore[arg-type]
@@ -391,15 +403,17 @@ def _case_by_key(kind: Switch, by_key: Mapping[int | None, Any]) -> Any:
             key = int(evaluate(kind.key, value_of))
         except (AttributeError, KeyError, TypeError):
             return handler(value)
-        chosen = by_key.get(key, by_key.get(None, Never))
-        if chosen is Never:
+        case = key if key in by_key else None
+        if case not in by_key:
             return handler(value)
-        if chosen not in adapters:
+        if case not in adapters:
+            chosen = by_key[case]
             is_record = isinstance(chosen, type) and hasattr(chosen, "__wirelock__")
-            adapters[chosen] = TypeAdapter(chosen, config=None if is_record else JSON_CONFIG)
-        return adapters[chosen].validate_json(json.dumps(value))
+            adapters[case] = TypeAdapter(chosen, config=None if is_record else JSON_CONFIG)
+        if info.mode == "json":
+            return adapters[case].validate_json(json.dumps(value))
+        return adapters[case].validate_python(value)
 
-    adapters: dict[Any, TypeAdapter[Any]] = {}
     return choose
 
 

@@ -49,13 +49,24 @@ class Project:
             if problem.name and (module_name + ".").startswith(problem.name + "."):
                 raise ProjectError(f"there is no module {module_name!r} in {self.root}") from None
             raise ProjectError(f"{module_name} does not import: {problem}{_place(problem)}") from None
-        except Exception as problem:  # a project's own code may raise anything
-            what = f"{type(problem).__name__}: {problem}".splitlines()[0]
+        except KeyboardInterrupt:
+            raise
+        except BaseException as problem:  # a project's own code may raise or exit as it likes
+            what = f"{type(problem).__name__}: {_text(problem)}".rstrip(": ")
             raise ProjectError(f"{module_name} does not import: {what}{_place(problem)}") from None
         registry = getattr(module, name, None)
         if not isinstance(registry, Registry):
             raise ProjectError(f"{module_name} has no Registry named {name}")
         return registry
+
+
+def _text(problem: BaseException) -> str:
+    if isinstance(problem, SyntaxError):
+        return problem.msg
+    try:
+        return str(problem).strip().partition("\n")[0]
+    except Exception:  # what cannot be told is left out
+        return ""
 
 
 def _place(problem: BaseException) -> str:
@@ -92,11 +103,15 @@ def find_project(start: Path, protocols: str | None = None) -> Project:
 
 def _settings(file: Path) -> dict[str, Any] | None:
     try:
-        found = tomllib.loads(file.read_text("utf-8")).get("tool", {}).get("wirelock")
+        found: Any = tomllib.loads(file.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
         raise ProjectError(f"{file} cannot be read: {problem}") from None
-    if found is None:
-        return None
+    for key in ("tool", "wirelock"):
+        found = found.get(key)
+        if found is None:
+            return None
+        if not isinstance(found, dict):
+            raise ProjectError(f"{file}: {key} = {found!r} is no table")
     known = ("protocols", "fixtures", "lock")
     for key, value in found.items():
         if key not in known:

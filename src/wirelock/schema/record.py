@@ -301,6 +301,10 @@ def _check_config(cls: type[Record]) -> None:
             raise SchemaError(
                 cls.__name__, f"model_config sets {name}", "leave it out: it would change records"
             )
+    made = cls.__pydantic_decorators__
+    for name in (*made.field_serializers, *made.model_serializers, *made.computed_fields):
+        told = "a serializer or computed field would change JSON so that it does not load back"
+        raise SchemaError(f"{cls.__name__}.{name}", told, "use a plain method or property")
     for name, info in cls.model_fields.items():
         for option in ("alias", "validation_alias", "serialization_alias", "exclude"):
             if getattr(info, option):

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from wirelock.codec.locate import scalar_from_bits
-from wirelock.codec.trail import Found, value_text
+from wirelock.codec.trail import Found, fault_at, value_text
 from wirelock.errors import DecodeError, Fault, SchemaError
 from wirelock.layout.canonical import digest
 from wirelock.layout.nodes import Constant, Integer, Layout, Type, plain, size_of
@@ -133,7 +134,10 @@ class Protocol:
             except Found as found:
                 raise DecodeError(self.label(which), found.fault.within(f"[{number}]", at)) from None
             except DecodeError as error:
-                raise DecodeError(error.record, error.fault.within(f"[{number}]", at)) from None
+                fault = error.fault.within(f"[{number}]", at)
+                if number and fault.code == "foreign":
+                    fault = replace(fault, code="constant")  # the datagram is ours: its first record was
+                raise DecodeError(error.record, fault) from None
             yield Parsed(self, which, record)
             at, number = at + size, number + 1
 
@@ -196,30 +200,30 @@ class Protocol:
 
     def _tag_fault(self, found: bytes) -> Fault:
         """Say why bytes are no tag of ours: another's magic, cut short, or an unknown version."""
-        bit, last = 0, self.tag[-1]
-        for item in self.layout(next(iter(self.versions))).fields[: len(self.tag)]:
+        bit, known = 0, next(iter(self._by_tag))
+        for number, item in enumerate(self.layout(next(iter(self.versions))).fields[: len(self.tag)]):
             constant = plain(item.type)
             assert isinstance(constant, Constant)
-            size = size_of(constant).lowest
-            end = (bit + size + 7) // 8
+            start, end = bit // 8, (bit + size_of(constant).lowest + 7) // 8
+            # Bytes are a magic, and no version, also where they are all of the tag.
+            is_version = number == len(self.tag) - 1 and isinstance(constant.type, Integer)
             if len(found) < end:
-                whole, known = bit // 8, next(iter(self._by_tag))
-                if item.label != last and found[whole:] != known[whole : len(found)]:
-                    return Fault(
-                        "foreign", item.label, found[whole:].hex(" "), value_text(constant.value), whole
-                    )
-                return Fault("truncated", item.label, str(len(found) - whole), str(end - whole), whole)
-            raw = int.from_bytes(found[:end], "big") >> (8 * end - bit - size) & ((1 << size) - 1)
-            value: Any = raw.to_bytes(size // 8, "big")
+                if not is_version and found[start:] != known[start : len(found)]:
+                    text = value_text(constant.value)
+                    return fault_at("foreign", item.label, bit, constant, found[start:].hex(" "), text)
+                return fault_at("truncated", item.label, bit, constant, len(found) - start, end - start)
+            raw = bits_at(found, bit, size_of(constant).lowest)
             if isinstance(constant.type, Integer):
-                value = scalar_from_bits(raw, constant.type)[0]
-            if item.label == last:
-                return Fault(
-                    "unknown-version", item.label, value_text(value), self._versions_text(), bit // 8
-                )
+                value: Any = scalar_from_bits(raw, constant.type)[0]
+            else:
+                value = raw.to_bytes(size_of(constant).lowest // 8, "big")
+            if is_version:
+                return fault_at("unknown-version", item.label, bit, constant, value, self._versions_text())
             if value != constant.value:
-                return Fault("foreign", item.label, value_text(value), value_text(constant.value), bit // 8)
-            bit += size
+                return fault_at(
+                    "foreign", item.label, bit, constant, value_text(value), value_text(constant.value)
+                )
+            bit += size_of(constant).lowest
         raise AssertionError(f"{self.name}: the tag {found.hex(' ')} is known")
 
     def _versions_text(self) -> str:
@@ -229,6 +233,12 @@ class Protocol:
             assert isinstance(constant, Constant)
             values.append(value_text(constant.value))
         return ", ".join(values)
+
+
+def bits_at(data: bytes, bit: int, width: int) -> int:
+    """Return so many bits from a position on, as an unsigned integer."""
+    end = (bit + width + 7) // 8
+    return int.from_bytes(data[:end], "big") >> (8 * end - bit - width) & ((1 << width) - 1)
 
 
 def constant_octets(constants: Iterable[Type]) -> bytes:

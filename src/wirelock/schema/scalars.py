@@ -7,6 +7,7 @@ record is made. In JSON, bytes are hex, integers beyond 2^53 strings, and floats
 
 from __future__ import annotations
 
+import re
 from math import isfinite
 from typing import Any, Final
 
@@ -14,8 +15,8 @@ import annotated_types as at
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, PlainSerializer, Strict, ValidationInfo
 from pydantic_core import PydanticSerializationUnexpectedValue
 
-from wirelock.codec.floats import float_from_bits, float_to_bits, round_float
-from wirelock.layout.nodes import Float, Integer
+from wirelock.codec.floats import exact_float_bits, float_from_bits, float_to_bits, round_float
+from wirelock.layout.nodes import Enum, Flags, Float, Integer
 
 JSON_CONFIG: Final = ConfigDict(ser_json_bytes="hex", val_json_bytes="hex")
 """How bytes stand in JSON."""
@@ -23,9 +24,15 @@ JSON_INTEGERS: Final = 1 << 53
 """The largest integer that every JSON reader keeps."""
 
 
+_HEX: Final = re.compile("([0-9a-fA-F]{2})*")
+_FLOAT_BITS: Final = re.compile("([0-9a-fA-F]{4}){1,2}|[0-9a-fA-F]{16}")
+
+
 def _bytes_from_json(value: Any, info: ValidationInfo) -> Any:
     # Inside of a tuple or union pydantic sees what JSON held as Python's, and takes no str for bytes.
     if info.mode == "json" and isinstance(value, str):
+        if not _HEX.fullmatch(value):
+            raise ValueError("bytes are pairs of hex digits")
         return bytes.fromhex(value)
     return value
 
@@ -36,43 +43,43 @@ BYTES_METADATA: Final = (Strict(), BeforeValidator(_bytes_from_json))
 
 def integer_metadata(kind: Integer) -> tuple[Any, ...]:
     """Return pydantic metadata for an int of that width."""
-    bounds = Strict(), at.Ge(kind.lowest), at.Le(kind.highest)
+    return Strict(), at.Ge(kind.lowest), at.Le(kind.highest), *wide_metadata(kind)
+
+
+def wide_metadata(kind: Integer) -> tuple[Any, ...]:
+    """Return pydantic metadata that writes integers beyond 2^53 as strings in JSON, and reads them."""
     if max(-kind.lowest, kind.highest) <= JSON_INTEGERS:
-        return bounds
-    return *bounds, BeforeValidator(_integer_from_json), PlainSerializer(_integer_to_json, when_used="json")
+        return ()
+    return BeforeValidator(_integer_from_json), PlainSerializer(_integer_to_json, when_used="json")
+
+
+def member_metadata(kind: Enum | Flags) -> tuple[Any, ...]:
+    """Return pydantic metadata for the members of an enumeration or flags."""
+    return Strict(), BeforeValidator(_number_from_json), *wide_metadata(kind.integer)
+
+
+def _number_from_json(value: Any, info: ValidationInfo) -> Any:
+    # Of JSON pydantic would take true and 1.0 for the member 1.
+    if info.mode == "json" and type(value) is not int:
+        raise ValueError(f"{value!r} is no integer")
+    return value
 
 
 def _integer_from_json(value: Any, info: ValidationInfo) -> Any:
-    if (
-        info.mode == "json"
-        and isinstance(value, str)
-        and value.removeprefix("-").isdecimal()
-        and len(value) < 400
-    ):
+    if info.mode == "json" and isinstance(value, str) and re.fullmatch("-?[0-9]{1,400}", value):
         return int(value)
     return value
 
 
 def _integer_to_json(value: int) -> int | str:
-    if type(value) is not int:  # of a union: the value is another type's to write
+    if not isinstance(value, int):  # of a union: the value is another type's to write
         raise PydanticSerializationUnexpectedValue(f"{value!r} is no int")
-    return value if -JSON_INTEGERS <= value <= JSON_INTEGERS else str(value)
+    return int(value) if -JSON_INTEGERS <= value <= JSON_INTEGERS else str(int(value))
 
 
 def float_metadata(kind: Float) -> tuple[Any, ...]:
     """Return pydantic metadata for a float of that width."""
     bits = kind.bits
-
-    def from_json(value: Any, info: ValidationInfo) -> Any:
-        if info.mode != "json" or not isinstance(value, dict):
-            return value
-        text = value.get("bits")
-        if len(value) != 1 or not isinstance(text, str) or len(text) != bits // 4:
-            raise ValueError(f'a float that JSON has not is {{"bits": "{bits // 4} hex digits"}}')
-        found = float_from_bits(int(text, 16), bits)
-        if found is None:
-            raise ValueError(f"{text} is a signalling NaN")
-        return found
 
     def rounded(value: float) -> float:
         try:
@@ -83,15 +90,31 @@ def float_metadata(kind: Float) -> tuple[Any, ...]:
     def to_json(value: float) -> Any:
         if type(value) is not float:
             raise PydanticSerializationUnexpectedValue(f"{value!r} is no float")
-        return value if isfinite(value) else {"bits": f"{float_to_bits(value, bits):0{bits // 4}x}"}
+        if isfinite(value):
+            return value
+        raw = exact_float_bits(value, bits)
+        # Of a union the value may be another width's; sixteen digits hold them all.
+        return {"bits": f"{float_to_bits(value, 64):016x}" if raw is None else f"{raw:0{bits // 4}x}"}
 
     # Validators before the core run outermost first, those after it innermost first.
     return (
         Strict(),
-        BeforeValidator(from_json),
+        BeforeValidator(_float_from_json),
         AfterValidator(rounded),
         PlainSerializer(to_json, when_used="json"),
     )
+
+
+def _float_from_json(value: Any, info: ValidationInfo) -> Any:
+    if info.mode != "json" or not isinstance(value, dict):
+        return value
+    text = value.get("bits")
+    if len(value) != 1 or not isinstance(text, str) or not _FLOAT_BITS.fullmatch(text):
+        raise ValueError('a float that JSON has not is {"bits": "4, 8 or 16 hex digits"}')
+    found = float_from_bits(int(text, 16), 4 * len(text))
+    if found is None:
+        raise ValueError(f"{text} is a signalling NaN")
+    return found
 
 
 def ordered(value: Any) -> Any:
