@@ -369,7 +369,7 @@ def lock(protocols: str | None) -> int:
     lockfile.write_lock(project.lock, new)
     click.echo(lockfile.summary(old, new, project.lock))
     for (name, version), entry in new.entries.items():
-        if not entry.golden:
+        if not entry.golden and (name, version) not in old.entries:
             click.echo(f"wirelock: warning: {name} v{version} has no golden case", err=True)
     return 0
 

@@ -263,7 +263,6 @@ OUT = {
         Struct("p" / Struct("a" / Byte), "s" / Struct("b" / construct.If(this._.p.a > 1, Byte))),
         "_.p.a",
     ),
-    "beyond what is known": (Struct("b" / construct.If(this._.a > 1, Byte)), "_.a"),
 }
 
 

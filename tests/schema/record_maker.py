@@ -110,26 +110,15 @@ class Maker:
         return source
 
     def union(self, source: Any, cases: Any, default: Any) -> Any:
-        by_name = {str(key): case for key, case in source.cases.items()}
-        numbers = {int(key): case for key, case in source.cases.items() if isinstance(key, int)}
-        found, kinds = [], [kind for _, kind in cases]
-        for key, kind in cases:
-            if isinstance(kind, If | Switch):
-                raise Unwritable("a choice inside of a choice")
-            case = numbers.get(key)
-            if case is None:
-                case = next(case for case in by_name.values() if walk_kind(case) == kind)
-            found.append(self.annotation(case, kind))
+        """Return the union of the types of all cases. A case goes by number, member, or name."""
+        by_number = {getattr(key, "intvalue", key): case for key, case in source.cases.items()}
+        if any(isinstance(key, str) for key in by_number):
+            raise Unwritable("a case by its member's name alone")
+        pairs = [(by_number[key], kind) for key, kind in cases]
         if default is not None:
-            if isinstance(default, If | Switch):
-                raise Unwritable("a choice inside of a choice")
-            kinds.append(default)
-            found.append(self.annotation(source.default, default))
-        if any(isinstance(kind, Enum | Flags | Layout) for kind in kinds):
+            pairs.append((source.default, default))
+        if any(isinstance(kind, If | Switch) for _, kind in pairs):
+            raise Unwritable("a choice inside of a choice")
+        if any(isinstance(kind, Enum | Flags | Layout) for _, kind in pairs):
             raise Unwritable("two classes that fit one case")
-        return Union[tuple(found)]  # noqa: UP007 - built from a tuple
-
-
-def walk_kind(source: Any) -> Any:
-    """Return the type of a construct that reads no field."""
-    return walk(construct.Struct("x" / source))["x"].type
+        return Union[tuple(self.annotation(part, kind) for part, kind in pairs)]  # noqa: UP007 - built from a tuple
