@@ -6,6 +6,12 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+
+# The same examples in every run of CI, so that a commit is judged for what it changes; new ones elsewhere.
+settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
+settings.register_profile("here", deadline=None)
+settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 pytest_plugins = ["pytester"]
 

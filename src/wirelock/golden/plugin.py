@@ -75,8 +75,6 @@ class _Collection:
                 self._loaded = self.project.load()
             except WirelockError as problem:
                 self._loaded = problem
-            except SystemExit as problem:
-                self._loaded = ProjectError(f"{self.project.protocols} exits when it is imported: {problem}")
         if isinstance(self._loaded, WirelockError):
             raise self._loaded
         return self._loaded
