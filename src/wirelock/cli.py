@@ -6,10 +6,12 @@ cannot be read; 130 interrupted; 141 the reader of the output went away. Errors 
 
 from __future__ import annotations
 
+import io
 import os
+import signal
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -40,32 +42,55 @@ def command() -> None:
 
 def main() -> NoReturn:
     """Run the command line and exit."""
+    _open_streams()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
-        code = command.main(standalone_mode=False) or 0
-        sys.stdout.flush()
-    except click.exceptions.Abort:
-        click.echo("wirelock: interrupted", err=True)
-        code = 130
-    except KeyboardInterrupt:
-        click.echo("wirelock: interrupted", err=True)
-        code = 130
+        code = _run()
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        code = _say("interrupted", 130)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        code = 2
     except click.UsageError as error:
-        command_path = error.ctx.command_path if error.ctx else "wirelock"
-        click.echo(f"wirelock: {error.format_message()} (see {command_path} --help)", err=True)
-        code = 2
+        where = error.ctx.command_path if error.ctx else "wirelock"
+        code = _say(f"{error.format_message()} (see {where} --help)", 2)
     except click.ClickException as error:
-        click.echo(f"wirelock: {error.format_message()}", err=True)
-        code = 2
+        code = _say(error.format_message(), 2)
     except WirelockError as error:
-        click.echo(f"wirelock: {_one_line(error)}", err=True)
-        code = 2
+        code = _say(_one_line(error), 2)
     except BrokenPipeError:
         code = 141
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        click.echo(f"wirelock: {where}{error.strerror or error}", err=True)
-        code = 2
-    _leave(int(code))
+        code = _say(f"{where}{error.strerror or error}", 2)
+    _leave(code)
+
+
+def _run() -> int:
+    # Not click's own main: it takes a closed pipe for itself, and exits with 1.
+    try:
+        with command.make_context("wirelock", sys.argv[1:]) as context:
+            code = command.invoke(context) or 0
+    except click.exceptions.Exit as done:
+        code = done.exit_code
+    sys.stdout.flush()
+    return int(code)
+
+
+def _open_streams() -> None:
+    """Give streams that were closed something to write to, and let every file name be printed."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _say(text: str, code: int) -> int:
+    with suppress(OSError):
+        click.echo(f"wirelock: {text}", err=True)
+    return code
 
 
 def _leave(code: int) -> NoReturn:
@@ -142,7 +167,7 @@ def _find(registry: Registry, text: str) -> Any:
     "--faults",
     "fault_target",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, allow_dash=True),
     help="Write the faults to FILE (.jsonl, .csv, or one line each) and not to standard error.",
 )
 @click.option("--strict", is_flag=True, help="Exit with 1 if there is any fault.")
@@ -175,6 +200,7 @@ def decode(
     for path in captures:
         if path.is_dir():
             raise click.UsageError(f"{path} is a directory: name its captures")
+    _check_targets(captures, target, fault_target)
     selection = Selection(frozenset(ports), skip, protocol, version)
     summary = Summary()
     to_stdout = target is None or str(target) == "-"
@@ -185,6 +211,17 @@ def decode(
         )
     _print_summary(summary)
     return 1 if strict and summary.faults.total() else 0
+
+
+def _check_targets(captures: tuple[Path, ...], target: Path | None, fault_target: Path | None) -> None:
+    """Refuse to write over a capture that is read, or rows and faults into one file."""
+    targets = [path for path in (target, fault_target) if path is not None and str(path) != "-"]
+    for path in targets:
+        if path.is_file() and any(other.is_file() and path.samefile(other) for other in captures):
+            raise click.UsageError(f"{path} is one of the captures: write to another file")
+    special = target is not None and target.exists() and not target.is_file()
+    if len(targets) == 2 and targets[0].absolute() == targets[1].absolute() and not special:
+        raise click.UsageError(f"{target} cannot take both rows and faults: give two files")
 
 
 def _format_of(path: Path | None, otherwise: str) -> str:
@@ -218,7 +255,10 @@ def _decode_all(
     many = len(captures) > 1
     stdout = sys.stdout
     rows_to = stdout if target is None else stack.enter_context(sinks.output(target))
-    faults_to = None if fault_target is None else stack.enter_context(sinks.output(fault_target))
+    faults_to = None
+    if fault_target is not None:
+        to_stdout = str(fault_target) == "-"
+        faults_to = stdout if to_stdout else stack.enter_context(sinks.output(fault_target))
     width = os.get_terminal_size(stdout.fileno()).columns if target is None and stdout.isatty() else None
     rows = sinks.row_sink(form, rows_to, registry, width, many)
     to_file = None if faults_to is None else sinks.fault_sink(_format_of(fault_target, "table"), faults_to)

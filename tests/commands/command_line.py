@@ -26,7 +26,7 @@ def environment(**more):
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "LC_", "LANG"))
     }
-    return {**kept, "LC_ALL": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", **more}
+    return {**kept, "LC_ALL": "C.UTF-8", **more}
 
 
 def wirelock(*arguments, cwd=ROOT, env=None, **options):

@@ -46,23 +46,27 @@ def output(path: Path) -> Iterator[TextIO]:
 
     A path that is no regular file, such as a pipe or /dev/stdout, is written to directly.
     """
+    # File names may hold bytes that are no text; they go out as they came in.
+    text: dict[str, Any] = {"encoding": "utf-8", "errors": "surrogateescape", "newline": ""}
     if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-        with path.open("w", encoding="utf-8", newline="") as stream:
+        with path.open("w", **text) as stream:
             yield stream
         return
+    path = path.resolve()
+    umask = os.umask(0)
+    os.umask(umask)
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~umask
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     except OSError as problem:
         problem.filename = str(path)
         raise
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
+        with os.fdopen(handle, "w", **text) as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)
+        Path(name).chmod(mode)
         Path(name).replace(path)
     except BaseException as problem:
         Path(name).unlink(missing_ok=True)

@@ -50,11 +50,12 @@ def check(layout: Layout, record: Any, names: Names) -> Frame:
 
 
 def _refuse(code: str, path: str, found: object, allowed: object) -> Found:
-    return Found(Fault(code, path, str(found), str(allowed)))
+    return Found(Fault(code, path, value_text(found), value_text(allowed)))
 
 
 def _wrong_type(path: str, value: object, wanted: str) -> Found:
-    return _refuse("wrong-type", path, f"{type(value).__name__} {value!r:.60}", wanted)
+    text = value_text(value) if isinstance(value, int) else repr(value)
+    return _refuse("wrong-type", path, f"{type(value).__name__} {text:.60}", wanted)
 
 
 class RecordReader:

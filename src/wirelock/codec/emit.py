@@ -77,6 +77,7 @@ class Writer:
         """Return a new name like the hint."""
         base = "".join(letter if letter.isalnum() else "_" for letter in hint).strip("_") or "value"
         base = base if base.isidentifier() else f"_{base}"
+        base = f"field_{base}" if base.startswith("STRUCT_") else base
         found, number = base, 2
         while found in self._taken:
             found, number = f"{base}_{number}", number + 1

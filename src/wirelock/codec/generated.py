@@ -21,6 +21,7 @@ from wirelock.codec.emit_parse import PARSE_NAMES, ParseEmitter
 from wirelock.codec.locate import LayoutReader, locate
 from wirelock.codec.template import Names, Template
 from wirelock.codec.trail import Found, Frame, Trail
+from wirelock.errors import SchemaError
 from wirelock.layout.nodes import Layout
 
 _RUNTIME: Final[dict[str, Any]] = {
@@ -50,7 +51,11 @@ class GeneratedEngine:
         self.source, namespace = generate(layout, names)
         file = f"<wirelock {layout.name}>"
         linecache.cache[file] = (len(self.source), None, self.source.splitlines(keepends=True), file)
-        exec(compile(self.source, file, "exec"), namespace)
+        try:
+            exec(compile(self.source, file, "exec"), namespace)
+        except (MemoryError, RecursionError, SyntaxError) as problem:
+            told = f"the layout is too large for Python to compile: {type(problem).__name__} {problem}"
+            raise SchemaError(layout.name, told, "split the record") from None
         self._parse_from = namespace["parse_from"]
         self._build = namespace["build"]
         self._validated = has_validators(layout)
@@ -81,16 +86,14 @@ class GeneratedEngine:
             data = None
         if data is None:
             check(self.layout, record, self.names)
-            raise AssertionError(
-                f"{self.layout.name}: generated code refuses {record!r}, the layout does not"
-            )
+            raise RuntimeError(f"{self.layout.name}: generated code refuses {record!r}, the layout does not")
         return data  # type: ignore[no-any-return]
 
     def _located(self, data: bytes, *, exact: bool) -> Found:
         fault = locate(self.layout, data, exact=exact)
         if fault is None:
             text = data[:64].hex(" ")
-            raise AssertionError(f"{self.layout.name}: generated code refuses {text}, the layout does not")
+            raise RuntimeError(f"{self.layout.name}: generated code refuses {text}, the layout does not")
         return Found(fault)
 
     def _adopted(self, data: bytes) -> Any:

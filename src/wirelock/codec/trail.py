@@ -98,7 +98,7 @@ class Trail:
 
 def fault_at(code: str, path: str, bit: int, kind: Type, found: object, allowed: object) -> Fault:
     """Return a fault in the value of this type that starts at `bit`."""
-    return Fault(code, path, str(found), str(allowed), bit // 8, pieces_at(bit, kind))
+    return Fault(code, path, value_text(found), value_text(allowed), bit // 8, pieces_at(bit, kind))
 
 
 def _value_fault(mark: Mark) -> Fault | None:
@@ -148,7 +148,11 @@ def value_text(value: Any, limits: Iterable[Limit] = ()) -> str:
     """Return a value in words: a number, bytes in hex, or the length where the limit is one."""
     if any(limit.kind.endswith("length") for limit in limits):
         return f"length {len(value)}"
-    return value.hex(" ") or "nothing" if isinstance(value, bytes) else str(value)
+    if isinstance(value, bytes):
+        return value.hex(" ") or "nothing"
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 128:
+        return f"{value:#x}"[:40]  # Python refuses to write very long integers in decimal
+    return str(value)
 
 
 def limits_text(limits: Iterable[Limit]) -> str:

@@ -102,7 +102,7 @@ class _Collection:
         for path in sorted(self.fixtures.glob("*/*.json")):
             if path not in known:
                 items.extend(session.genitems(self._collector(path, session)))
-        if self.lock not in known and self.lock.is_file():
+        if self.lock not in known and (self.lock.is_file() or self.project.lock_stated):
             items.extend(session.genitems(self._lock_collector(session)))
 
     @pytest.hookimpl(optionalhook=True)

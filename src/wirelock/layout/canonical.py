@@ -57,9 +57,11 @@ def position_text(position: Position) -> str:
     return text if position.after is None else f"after {position.after}, {text}"
 
 
-def digest(layout: Layout, tag: tuple[str, ...] = ()) -> str:
-    """Return the digest of a layout and the names of its tag: `sha256:` and 64 hex digits."""
+def digest(layout: Layout, tag: tuple[str, ...] = (), repeats: bool = False) -> str:
+    """Return the digest of a layout and its protocol's tag and `repeats`: `sha256:` and 64 hex digits."""
     covered = {"layout": _without_names(layout_to_json(layout)), "tag": list(tag)}
+    if repeats:
+        covered["repeats"] = True
     text = json.dumps(covered, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 

@@ -39,6 +39,9 @@ from wirelock.layout.operators import COMPARISONS, INT64, OPERATORS, Interval
 
 __all__ = ["Scope", "abs_", "max_", "min_", "read_expression"]
 
+MAX_PARTS: Final = 2000
+MAX_NESTING: Final = 60
+"""An expression of more parts or levels is refused; shared parts count each time."""
 MAX_LENGTH: Final = 1 << 48
 """No buffer holds more bytes or elements: what bounds a length that the layout does not."""
 CONTEXT_NAMES: Final = (
@@ -90,6 +93,7 @@ class Scope:
         self.parent = parent
         self.layout = layout
         self.types: dict[str, Type] = {}
+        self.budget = 0
 
     def climb(self, contexts: int, where: str) -> int:
         """Return how many layouts lie between here and `contexts` of construct's contexts out."""
@@ -153,37 +157,40 @@ def read_expression(source: Any, scope: Scope, where: str, *, condition: bool = 
             "`and`, `or`, `not`, `in` and chained comparisons collapse before construct sees them:"
             " write (this.a > 0) & (this.b > 0)",
         )
-    try:
-        expression, bounds = _read(source, scope, where)
-    except RecursionError:
-        raise SchemaError(where, "the expression is nested too deeply", "compute it in steps") from None
+    scope.budget = MAX_PARTS
+    expression, bounds = _read(source, scope, where)
     _inside(bounds, expression, where)
     return expression
 
 
 def interval_of(source: Any, scope: Scope, where: str) -> Interval:
     """Return the least and greatest value that an expression can have. Raises as read_expression does."""
+    scope.budget = MAX_PARTS
     return _read(source, scope, where)[1]
 
 
-def _read(source: Any, scope: Scope, where: str) -> tuple[Expression, Interval]:
+def _read(source: Any, scope: Scope, where: str, depth: int = 0) -> tuple[Expression, Interval]:
+    scope.budget -= 1
+    if scope.budget < 0 or depth > MAX_NESTING:
+        limits = f"{MAX_PARTS} parts and {MAX_NESTING} levels"
+        raise SchemaError(where, f"the expression has more than {limits}", "use several rules or fields")
     match source:
         case bool() | int():
             return Number(int(source)), (int(source), int(source))
         case ConstructPath():
             return _read_path(source, scope, where)
         case FuncPath():
-            return _read_function(source, scope, where)
+            return _read_function(source, scope, where, depth)
         case Call():
-            operands = [_read(item, scope, where) for item in source.operands]
+            operands = [_read(item, scope, where, depth + 1) for item in source.operands]
             return _combine(source.name, operands, where)
         case UniExpr():
-            operand = _read(source.operand, scope, where)
+            operand = _read(source.operand, scope, where, depth + 1)
             if opnames[source.op] == "+":
                 return operand
             return _combine({"-": "neg"}.get(opnames[source.op], opnames[source.op]), [operand], where)
         case BinExpr():
-            return _read_binary(source, scope, where)
+            return _read_binary(source, scope, where, depth)
         case Path2():
             raise SchemaError(where, f"`{source!r}` has no meaning outside of an array", "use `this`")
         case _ if callable(source):
@@ -251,10 +258,10 @@ def _interval_of(found: Type | None, path: Path, where: str) -> Interval:
     raise SchemaError(where, f"`{path}` may be absent", "read a field that is always there")
 
 
-def _read_function(source: Any, scope: Scope, where: str) -> tuple[Expression, Interval]:
+def _read_function(source: Any, scope: Scope, where: str, depth: int) -> tuple[Expression, Interval]:
     function, operand = source._FuncPath__func, source._FuncPath__operand
     if function is abs and operand is not None:
-        return _combine("abs", [_read(operand, scope, where)], where)
+        return _combine("abs", [_read(operand, scope, where, depth + 1)], where)
     if function is not len:
         name = function.__name__
         remedy = (
@@ -275,7 +282,7 @@ def _read_function(source: Any, scope: Scope, where: str) -> tuple[Expression, I
     raise SchemaError(where, f"`{path}` has no length", "len_ takes an array or bytes")
 
 
-def _read_binary(source: Any, scope: Scope, where: str) -> tuple[Expression, Interval]:
+def _read_binary(source: Any, scope: Scope, where: str, depth: int) -> tuple[Expression, Interval]:
     name = opnames[source.op]
     if name in COMPARISONS:
         for this_side, other, spelled in (
@@ -290,7 +297,7 @@ def _read_binary(source: Any, scope: Scope, where: str) -> tuple[Expression, Int
             name, "use + - * // % << >> & | ^"
         )
         raise SchemaError(where, f"`{name}` is not known to all engines", remedy)
-    left, right = _read(source.lhs, scope, where), _read(source.rhs, scope, where)
+    left, right = (_read(side, scope, where, depth + 1) for side in (source.lhs, source.rhs))
     constant = right[0].value if isinstance(right[0], Number) else None
     if name in ("//", "%") and (constant is None or constant <= 0):
         raise SchemaError(
@@ -321,6 +328,10 @@ def _read_comparison(
             if isinstance(right, bool) or not isinstance(right, int | float) or right != right:
                 raise SchemaError(
                     where, f"`{path}` is compared with {right!r}", "compare a float with a number"
+                )
+            if isinstance(right, int) and abs(right) > 1 << 1023:
+                raise SchemaError(
+                    where, f"`{path}` is compared with more than a float holds", "use a smaller one"
                 )
             return Operation(name, (path, Number(float(right)))), (0, 1)
         case Integer(highest=highest) if highest > INT64[1] and isinstance(right, int):

@@ -16,8 +16,12 @@ ByteOrder: TypeAlias = Literal["big", "little"]
 
 MAX_DEPTH: Final = 64
 """Layouts nested deeper than this are refused when the class is made."""
-MAX_BITS: Final = 1 << 16
+MAX_BITS: Final = 1 << 12
 """Integers, and whatever does not fill its bytes, are refused if they are wider."""
+MAX_REGION: Final = 1 << 14
+"""The most bits of a bit region."""
+MAX_CASES: Final = 1000
+"""The most cases of a Switch."""
 MAX_LENGTH: Final = (1 << 32) - 1
 """The greatest constant length or count of a layout."""
 MAX_ARRAY_DEPTH: Final = 16

@@ -20,6 +20,8 @@ from wirelock.layout.leaves import LEAVES, Place, kind_name, read_length, unwrap
 from wirelock.layout.nodes import (
     MAX_ARRAY_DEPTH,
     MAX_BITS,
+    MAX_CASES,
+    MAX_REGION,
     Array,
     Bytes,
     Constant,
@@ -188,6 +190,8 @@ def _read_region(source: Any, at: Place) -> Type:
             raise at.refuse("a bit region inside a bit region", "leave out the inner Bitwise or BitStruct")
         found = _read(source.subcon, replace(at, bits=True))
         size = size_of(found)
+        if size.lowest > MAX_REGION:
+            raise at.refuse(f"a bit region of {size.lowest} bits", f"split it: {MAX_REGION} are the most")
         if size.lowest % 8:
             raise at.refuse(f"a bit region of {size.lowest} bits", "pad it to whole bytes")
         return found
@@ -262,6 +266,8 @@ def _read_switch(source: Any, at: Place) -> Type:
         if int(value) in cases:
             raise at.refuse(f"two cases have the key {int(value)}", "leave one out")
         cases[int(value)] = _read(case, at.deeper().within(f"<{name}>"))
+    if len(cases) > MAX_CASES:
+        raise at.refuse(f"a Switch of {len(cases)} cases", f"split it: {MAX_CASES} are the most")
     if not cases:
         raise at.refuse("a Switch without cases", "name its cases")
     default = None

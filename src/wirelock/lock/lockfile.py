@@ -42,12 +42,13 @@ class Entry:
 
     layout: Layout
     tag: tuple[str, ...] = ()
+    repeats: bool = False
     golden: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def digest(self) -> str:
-        """The digest of the layout and the tag."""
-        return digest(self.layout, self.tag)
+        """The digest of the layout and its protocol's tag and `repeats`."""
+        return digest(self.layout, self.tag, self.repeats)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ def updated(lock: Lock, registry: Registry, goldens: Goldens) -> Lock:
     for protocol in registry:
         for version in protocol.versions:
             key = protocol.name, version
-            known = entries.get(key, Entry(protocol.layout(version), protocol.tag))
+            known = entries.get(key, Entry(protocol.layout(version), protocol.tag, protocol.repeats))
             entries[key] = replace(known, golden=dict(sorted(_hashes(goldens, *key).items())))
     return Lock(dict(sorted(entries.items())))
 
@@ -158,6 +159,8 @@ def _hashes(goldens: Goldens, name: str, version: int) -> Mapping[str, str]:
 
 def _drift(entry: Entry, protocol: Protocol, version: int) -> list[Difference]:
     found = differences(entry.layout, protocol.layout(version), entry.tag, protocol.tag)
+    if entry.repeats != protocol.repeats:
+        found.insert(0, Difference("", "repeats", str(entry.repeats), str(protocol.repeats)))
     if not found and entry.digest != protocol.digest(version):
         return [Difference("", "digest", entry.digest, protocol.digest(version))]
     return found
@@ -243,7 +246,11 @@ def _lock(found: Any) -> Lock:
 
 
 def _entry(found: Any, label: str) -> Entry:
-    _check_keys(_mapping(found, label), ("digest", "tag", "layout", "golden"), label)
+    repeats = _mapping(found, label).get("repeats", False)
+    if type(repeats) is not bool:
+        raise _DamageError(f"{label}: repeats is {repeats!r}, no true or false")
+    known = {key: value for key, value in found.items() if key != "repeats"}
+    _check_keys(known, ("digest", "tag", "layout", "golden"), label)
     golden = _mapping(found["golden"], f"{label}: golden")
     for case, value in golden.items():
         if not isinstance(value, str) or not re.fullmatch(r"sha256:[0-9a-f]{64}", value):
@@ -252,7 +259,7 @@ def _entry(found: Any, label: str) -> Entry:
     if not isinstance(tag, list) or not all(isinstance(name, str) for name in tag):
         raise _DamageError(f"{label}: {tag!r} is no tag")
     try:
-        entry = Entry(layout_from_json(found["layout"]), tuple(tag), dict(sorted(golden.items())))
+        entry = Entry(layout_from_json(found["layout"]), tuple(tag), repeats, dict(sorted(golden.items())))
         whole = _stable(layout_to_json(entry.layout)) == _stable(found["layout"])
         edited = not whole or entry.digest != found["digest"]
     except SchemaError as problem:
@@ -294,6 +301,7 @@ def lock_text(lock: Lock) -> str:
         protocols.setdefault(name, {})[f"v{version}"] = {
             "digest": entry.digest,
             "tag": list(entry.tag),
+            **({"repeats": True} if entry.repeats else {}),
             "layout": layout_to_json(entry.layout),
             "golden": dict(sorted(entry.golden.items())),
         }

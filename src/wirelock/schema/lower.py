@@ -217,7 +217,7 @@ class Lowering:
         path, limits = f"{self.record}.{where}", []
         for item in ungrouped(metadata):
             if isinstance(item, PYTHON_VALIDATORS):
-                self.validators.append(f"{where}:{type(item).__name__}")
+                self.validators.append(f"{type(item).__name__} {_function_name(item)} of {where}")
             elif isinstance(item, at.Unit | str | Strict):
                 continue
             else:
@@ -415,6 +415,11 @@ def _case_by_key(kind: Switch, by_key: Mapping[int | None, Any], hidden: Mapping
         return adapters[case].validate_python(value)
 
     return choose
+
+
+def _function_name(validator: Any) -> str:
+    function = getattr(validator, "func", validator)
+    return getattr(function, "__qualname__", None) or type(function).__name__
 
 
 def _options(annotation: Any) -> tuple[Any, ...]:

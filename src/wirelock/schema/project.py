@@ -30,6 +30,8 @@ class Project:
     protocols: str
     fixtures: Path
     lock: Path
+    lock_stated: bool = False
+    """Whether the settings name the lock, so that it has to be there."""
 
     def load(self) -> Registry:
         """Import the project's registry.
@@ -98,7 +100,7 @@ def find_project(start: Path, protocols: str | None = None) -> Project:
     module = root.joinpath(*chosen.partition(":")[0].split("."))
     beside = module if module.is_dir() else module.parent
     lock = root / settings["lock"] if "lock" in settings else beside / "wirelock.lock"
-    return Project(root, chosen, root / settings.get("fixtures", "fixtures"), lock)
+    return Project(root, chosen, root / settings.get("fixtures", "fixtures"), lock, "lock" in settings)
 
 
 def _settings(file: Path) -> dict[str, Any] | None:

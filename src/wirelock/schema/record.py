@@ -157,6 +157,10 @@ class Record(BaseModel):
             if rules:
                 raise SchemaError(cls.__name__, "rules without a layout", "give layout=Struct(...)")
             return
+        for name in ("__init__", "__new__", "_complete", "model_validate", "parse", "parse_prefix", "build"):
+            if name in cls.__dict__:
+                told = "a record cannot replace how it is made, parsed or built"
+                raise SchemaError(f"{cls.__name__}.{name}", told, "give the method another name")
         cls.layout = layout
         bare = _bare_layout(cls, layout)
         _check_names(cls, bare)
@@ -383,15 +387,18 @@ def _fill_in(record: Record, layout: Layout) -> None:
 
 def _python_validators(cls: type[Record]) -> tuple[str, ...]:
     """Name everything in Python that pydantic runs on the record and other engines cannot."""
-    decorators = cls.__pydantic_decorators__
-    found = [f"validator {name}" for name in (*decorators.field_validators, *decorators.validators)]
-    found += [
-        f"validator {name}"
-        for name in (*decorators.model_validators, *decorators.root_validators)
-        if name != "_complete"
-    ]
+    made = cls.__pydantic_decorators__
+    found = []
+    for name, field in made.field_validators.items():
+        found.append(f"{field.info.mode} validator {name} of {', '.join(field.info.fields)}")
+    for name, old in made.validators.items():
+        found.append(f"validator {name} of {', '.join(old.info.fields)}")
+    found += [f"validator {name}" for name in made.root_validators]
+    for name, model in made.model_validators.items():
+        if name != "_complete":
+            found.append(f"{model.info.mode} validator {name}")
     if cls.model_post_init is not BaseModel.model_post_init:
         found.append("model_post_init")
     if cls.__private_attributes__:
-        found.append("private attributes")
+        found.append(f"private attributes {', '.join(cls.__private_attributes__)}")
     return tuple(found)

@@ -90,8 +90,8 @@ class Protocol:
         return layout_of(self.versions[version])
 
     def digest(self, version: int) -> str:
-        """Return the digest of one version: its layout, rules and nested records, and the tag."""
-        return digest(self.layout(version), self.tag)
+        """Return the digest of one version: its layout, rules and nested records, the tag and `repeats`."""
+        return digest(self.layout(version), self.tag, self.repeats)
 
     @property
     def tags(self) -> Mapping[bytes, int]:
@@ -264,6 +264,8 @@ class Registry:
         self._protocols: dict[str, Protocol] = {}
         tags: dict[bytes, str] = {}
         for protocol in protocols:
+            if not isinstance(protocol, Protocol):
+                raise SchemaError("", f"{protocol!r} is no Protocol", "write Registry(protocol, ...)")
             if protocol.name in self._protocols:
                 raise SchemaError(protocol.name, "two protocols have this name", "rename one of them")
             self._protocols[protocol.name] = protocol

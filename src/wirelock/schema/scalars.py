@@ -66,7 +66,7 @@ def _number_from_json(value: Any, info: ValidationInfo) -> Any:
 
 
 def _integer_from_json(value: Any, info: ValidationInfo) -> Any:
-    if info.mode == "json" and isinstance(value, str) and re.fullmatch("-?[0-9]{1,400}", value):
+    if info.mode == "json" and isinstance(value, str) and re.fullmatch("-?[0-9]{1,1300}", value):
         return int(value)
     return value
 

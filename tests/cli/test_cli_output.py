@@ -1,0 +1,325 @@
+"""Where output goes: whole or not at all, pipes that close, disks that are full, interruptions, memory."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from protocol.snapshot import SnapshotV1
+from tests.capture.capture_writer import ethernet, ipv4, pcap, udp
+from tests.cli.command import COMMAND, ENVIRONMENT, ROOT, SESSION, Outcome, run, run_all, session, shell
+
+# -- places that cannot be written to
+
+PLACES = {
+    "a folder that is not there": (
+        ("-o", "/nonexistent/rows.jsonl"),
+        "/nonexistent/rows.jsonl: No such file or directory",
+    ),
+    "faults in a folder that is not there": (
+        ("--faults", "/nonexistent/f.csv"),
+        "/nonexistent/f.csv: No such file or directory",
+    ),
+    "a folder in which nothing can be made": (
+        ("-o", "/proc/rows.jsonl"),
+        "/proc/rows.jsonl: No such file or directory",
+    ),
+    "a folder": (("-o", "/tmp"), "/tmp: Is a directory"),
+    "a file as a folder": (("-o", f"{SESSION}/rows.jsonl"), f"{SESSION}/rows.jsonl: Not a directory"),
+    "a full disk": (("-o", "/dev/full"), "No space left on device"),
+    "a full disk for faults": (("--faults", "/dev/full"), "No space left on device"),
+    "a name too long": (("-o", f"/tmp/{'x' * 300}.csv"), "File name too long"),
+    "a format that no name has": (("-o", "/tmp/wirelock-rows.parquet"), ".parquet"),
+    "one file for rows and faults": (
+        ("-o", "/tmp/wirelock.jsonl", "--faults", "/tmp/wirelock.jsonl"),
+        "wirelock.jsonl",
+    ),
+    "the capture itself": (("-o", str(SESSION), "--format", "jsonl"), "session.pcapng"),
+    "the capture itself for faults": (("--faults", "fixtures/captures/session.pcapng"), "session.pcapng"),
+}
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory):
+    """Each run works on a copy of the session, so that a command that overwrites it harms nothing."""
+    folder = tmp_path_factory.mktemp("places")
+    rows = {}
+    for number, (name, (arguments, _)) in enumerate(PLACES.items()):
+        copy = folder / f"{number}" / SESSION.name
+        copy.parent.mkdir()
+        copy.write_bytes(SESSION.read_bytes())
+        here = [argument.replace(str(SESSION), str(copy)) for argument in arguments]
+        here = [
+            str(copy) if argument == "fixtures/captures/session.pcapng" else argument for argument in here
+        ]
+        rows[name] = ("decode", copy, *here)
+    outcomes = run_all(rows)
+    whole = {name: rows[name][1].read_bytes() == SESSION.read_bytes() for name in rows}
+    return outcomes, whole
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_a_place_that_cannot_be_written_to(places, name):
+    outcomes, whole = places
+    assert outcomes[name].code == 2
+    problem = PLACES[name][1].replace(str(SESSION), "")
+    assert outcomes[name].line.endswith(problem) or problem in outcomes[name].line
+    assert whole[name], "the capture was overwritten"
+
+
+def test_the_longest_name_that_the_disk_takes(tmp_path):
+    target = tmp_path / ("x" * 251 + ".csv")
+    outcome = run("decode", SESSION, "-o", target)
+    assert outcome.code == 0
+    assert target.read_text() == session("--format", "csv").out
+
+
+# -- special files
+
+
+def test_a_link_is_followed(tmp_path):
+    real, link = tmp_path / "real.jsonl", tmp_path / "link.jsonl"
+    real.write_text("old\n")
+    link.symlink_to(real)
+    assert run("decode", SESSION, "-o", link).code == 0
+    assert link.is_symlink()
+    assert real.read_text() == session("--format", "jsonl").out
+
+
+def test_a_link_to_standard_output_is_standard_output(tmp_path):
+    """As /dev/stdout is: replacing that one would break the machine."""
+    link, target = tmp_path / "stdout", tmp_path / "redirected"
+    link.symlink_to("/proc/self/fd/1")
+    with target.open("wb") as stream:
+        done = subprocess.run(
+            [*COMMAND, "decode", SESSION, "-o", link, "--format", "jsonl"],
+            cwd=ROOT, env=ENVIRONMENT, stdout=stream, stderr=subprocess.PIPE, timeout=60,
+        )  # fmt: skip
+    assert done.returncode == 0
+    assert link.is_symlink()
+    assert target.read_text() == session("--format", "jsonl").out
+
+
+def test_a_pipe_by_name_is_written_to_directly(tmp_path):
+    pipe = tmp_path / "rows.jsonl"
+    os.mkfifo(pipe)
+    process = subprocess.Popen(
+        [*COMMAND, "decode", SESSION, "-o", pipe], cwd=ROOT, env=ENVIRONMENT, stderr=subprocess.PIPE
+    )
+    assert pipe.read_text() == session("--format", "jsonl").out
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
+
+
+def test_a_hyphen_for_faults_is_standard_output_or_refused(tmp_path):
+    outcome = run(
+        "decode",
+        SESSION,
+        "--faults",
+        "-",
+        "--protocols",
+        "protocol:PROTOCOLS",
+        cwd=tmp_path,
+        PYTHONPATH=f"{ROOT / 'src'}:{ROOT}",
+    )
+    assert list(tmp_path.iterdir()) == []
+    assert outcome.code == 2 or " packet 57 " in outcome.out
+
+
+# -- standard streams
+
+STREAMS = {
+    # line of bash -> (exit code, standard error)
+    "full, rows": ("$W decode $S >/dev/full", 2, "wirelock: No space left on device"),
+    "full, show": ("$W show >/dev/full", 2, "wirelock: No space left on device"),
+    "full, help": ("$W -h >/dev/full", 2, "wirelock: No space left on device"),
+    "closed, rows": ("$W decode $S >&-", None, None),
+    "closed, show": ("$W show >&-", None, None),
+    "closed, version": ("$W --version >&-", None, None),
+    "closed, into a file": ("$W decode $S -o /dev/null >&-", 0, None),
+    "closed, standard input": ("$W decode - <&-", 2, "wirelock: "),
+    "closed, standard input not needed": ("$W decode $S -o /dev/null <&-", 0, None),
+    "closed, standard error": ("$W decode $S --format jsonl 2>&- | wc -l", 0, None),
+    "gone, rows": ("$W decode $S $S $S $S | head -1; exit ${PIPESTATUS[0]}", 141, ""),
+    "gone, rows as jsonl": ("$W decode $S $S --format jsonl 2>/dev/null | head -1; exit ${PIPESTATUS[0]}", 141, ""),
+    "gone, before the first row": ("$W decode $S $S 2>/dev/null | true; exit ${PIPESTATUS[0]}", 141, ""),
+    "gone, show": ("$W show rotation --source | head -c 1; exit ${PIPESTATUS[0]}", None, ""),
+    "gone, standard error": ("$W decode $S -o /dev/null 2> >(true); exit $?", None, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_standard_streams_that_do_not_take_it(name):
+    line, code, err = STREAMS[name]
+    outcome = shell(line)
+    if code is not None:
+        assert outcome.code == code
+    if err == "":
+        assert "wirelock:" not in outcome.err
+    elif err is not None:
+        assert outcome.err.splitlines()[-1].startswith(err)
+
+
+def test_the_rows_before_the_reader_left_are_whole():
+    outcome = shell("$W decode $S $S --format jsonl 2>/dev/null | head -2")
+    assert [json.loads(line)["packet"] for line in outcome.out.splitlines()] == [5, 7]
+
+
+def test_rows_and_faults_in_one_pipe_stay_whole_lines():
+    outcome = shell("$W decode $S --format jsonl 2>&1")
+    lines = outcome.out.splitlines()
+    assert sum(line.startswith('{"packet"') and line.endswith("}") for line in lines) == 304
+    assert len(lines) == 304 + 16 + 9
+
+
+# -- interruptions
+
+
+class Slow:
+    """A `decode` that reads from a pipe and waits for more, with rows and faults going to files."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.pipe = folder / "slow.pcapng"
+        os.mkfifo(self.pipe)
+        (folder / "rows.jsonl").write_text("old rows\n")
+        self.process = subprocess.Popen(
+            [*COMMAND, "decode", self.pipe, "-o", folder / "rows.jsonl", "--faults", folder / "faults.csv"],
+            cwd=ROOT, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        self.feed = self.pipe.open("wb", buffering=0)
+        self.feed.write(SESSION.read_bytes()[:20000])
+
+    def wait(self):
+        """Wait until the command has opened its files."""
+        end = time.monotonic() + 20
+        while time.monotonic() < end and len(list(self.folder.glob(".*"))) < 2:
+            time.sleep(0.01)
+        time.sleep(0.05)
+
+    def end(self, number):
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=20)
+        with contextlib.suppress(BrokenPipeError):
+            self.feed.close()
+        return Outcome(self.process.returncode, out, err)
+
+    def left(self):
+        return sorted(path.name for path in self.folder.iterdir() if path != self.pipe)
+
+
+@pytest.fixture
+def slow(tmp_path):
+    found = Slow(tmp_path)
+    found.wait()
+    yield found
+    found.process.kill()
+    found.process.communicate()
+
+
+def test_an_interrupt_is_one_line_and_leaves_nothing(slow):
+    outcome = slow.end(signal.SIGINT)
+    assert outcome.code == 130
+    assert [line for line in outcome.err.splitlines() if line] == ["wirelock: interrupted"]
+    assert outcome.out == ""
+    assert slow.left() == ["rows.jsonl"]
+    assert (slow.folder / "rows.jsonl").read_text() == "old rows\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=lambda number: number.name)
+def test_an_end_without_warning_leaves_the_old_file(slow, number):
+    assert slow.end(number).code == -number
+    assert (slow.folder / "rows.jsonl").read_text() == "old rows\n"
+    assert "faults.csv" not in slow.left()
+
+
+def test_an_interrupt_while_nobody_writes(tmp_path):
+    pipe = tmp_path / "never.pcap"
+    os.mkfifo(pipe)
+    process = subprocess.Popen(
+        [*COMMAND, "decode", pipe, "-o", tmp_path / "rows.jsonl"],
+        cwd=ROOT, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    end = time.monotonic() + 20
+    while time.monotonic() < end and not list(tmp_path.glob(".rows*")):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    outcome = Outcome(process.returncode, out, err)
+    assert outcome.code == 130
+    assert [line for line in outcome.err.splitlines() if line] == ["wirelock: interrupted"]
+    assert [path.name for path in tmp_path.iterdir()] == ["never.pcap"]
+
+
+def test_while_it_runs_the_old_file_is_there_and_the_new_one_is_hidden(slow):
+    assert (slow.folder / "rows.jsonl").read_text() == "old rows\n"
+    assert not (slow.folder / "faults.csv").exists()
+    slow.feed.write(SESSION.read_bytes()[20000:])
+    slow.feed.close()
+    _, err = slow.process.communicate(timeout=20)
+    assert Outcome(slow.process.returncode, b"", err).code == 0
+    assert (slow.folder / "rows.jsonl").read_text() == session("--format", "jsonl").out
+    assert slow.left() == ["faults.csv", "rows.jsonl"]
+
+
+def test_files_have_the_permissions_of_any_new_file(tmp_path):
+    outcome = shell(f"umask 027; $W decode $S -o {tmp_path}/rows.jsonl --faults {tmp_path}/faults.csv")
+    assert outcome.code == 0
+    assert {path.name: oct(path.stat().st_mode & 0o777) for path in tmp_path.iterdir()} == {
+        "rows.jsonl": "0o640", "faults.csv": "0o640",
+    }  # fmt: skip
+
+
+def test_a_file_is_replaced_only_when_the_new_one_is_whole(tmp_path):
+    target = tmp_path / "rows.jsonl"
+    target.write_text("old\n")
+    assert run("decode", tmp_path / "missing.pcap", "-o", target).code == 2
+    assert target.read_text() == "old\n"
+    assert run("decode", SESSION, "-o", target).code == 0
+    assert target.read_text() == session("--format", "jsonl").out
+
+
+# -- memory
+
+
+def peak(capture, *arguments):
+    """Return the most memory that a run held, in KiB."""
+    process = subprocess.Popen(
+        [*COMMAND, "decode", capture, *arguments],
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return usage.ru_maxrss
+
+
+def test_memory_is_flat(tmp_path):
+    good, bad = (
+        ethernet(ipv4(udp(payload))) for payload in (SnapshotV1(tick=7, entities=()).build(), b"WS\1\7")
+    )
+    packets = [(1, 0, good), (1, 1, bad)] * 1000
+    small, large = tmp_path / "small.pcap", tmp_path / "large.pcap"
+    small.write_bytes(pcap(packets))
+    large.write_bytes(pcap(packets * 20))
+    assert peak(large, "--format", "jsonl") - peak(small, "--format", "jsonl") < 4096
+
+
+def test_a_hostile_length_takes_no_memory(tmp_path):
+    capture = tmp_path / "hostile.pcap"
+    payload = b"WS\1\7\0\0\0\xff\xff"
+    head = pcap([(1, 0, ethernet(ipv4(udp(payload))))])
+    capture.write_bytes(
+        head + (1).to_bytes(4, "little") * 2 + (0x0FFFFFFF).to_bytes(4, "little") * 2 + b"short"
+    )
+    small = tmp_path / "small.pcap"
+    small.write_bytes(head)
+    assert peak(capture) - peak(small) < 4096
