@@ -2,6 +2,7 @@
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -111,20 +112,30 @@ CUTS = {
 }
 
 
+@pytest.fixture(scope="module")
+def cuts(tmp_path_factory):
+    folder, rows = tmp_path_factory.mktemp("cuts"), {}
+    starts = block_starts()
+    for name, (block, more, _) in CUTS.items():
+        cut = folder / f"{name}.pcapng"
+        cut.write_bytes(WHOLE[: starts[block] + more] if block else WHOLE)
+        rows[name] = ("decode", cut, "--format", "jsonl", "--faults", cut.with_suffix(".jsonl"))
+    return folder, run_all(rows)
+
+
 @pytest.mark.parametrize("name", CUTS)
-def test_a_session_that_is_cut_keeps_what_came_before(tmp_path, name):
+def test_a_session_that_is_cut_keeps_what_came_before(cuts, name):
+    folder, outcomes = cuts
     block, more, code = CUTS[name]
-    cut = tmp_path / "cut.pcapng"
-    end = block_starts()[block] + more if block else len(WHOLE)
-    cut.write_bytes(WHOLE[:end])
-    outcome = run("decode", cut, "--format", "jsonl", "--faults", tmp_path / "faults.jsonl")
+    outcome = outcomes[name]
     assert outcome.code == 0
     assert session("--format", "jsonl").out.startswith(outcome.out)
-    faults = [json.loads(line) for line in (tmp_path / "faults.jsonl").read_text().splitlines()]
+    faults = [json.loads(line) for line in (folder / f"{name}.jsonl").read_text().splitlines()]
     files = [fault for fault in faults if fault["source"] is None]
     assert [fault["code"] for fault in files] == ([code] if code else [])
     for fault in files:
-        assert block_starts()[block] <= fault["byte"] <= end
+        start = block_starts()[block]
+        assert start <= fault["byte"] <= start + more
         assert fault["place"] == f"byte {fault['byte']} of the file"
         assert f"       1  fault {code}\n" in outcome.err
 
@@ -193,14 +204,14 @@ PROJECTS = {
 
 @pytest.fixture(scope="module")
 def projects(tmp_path_factory):
-    outcomes = {}
-    for number, (name, (files, _)) in enumerate(PROJECTS.items()):
+    def use(number):
         folder = tmp_path_factory.mktemp(f"project{number}")
-        for file, text in files.items():
+        for file, text in list(PROJECTS.values())[number][0].items():
             (folder / file).write_text(text)
-        command = ("show",) if number % 2 else ("decode", SESSION)
-        outcomes[name] = run(*command, cwd=folder)
-    return outcomes
+        return run(*(("show",) if number % 2 else ("decode", SESSION)), cwd=folder)
+
+    with ThreadPoolExecutor(4) as pool:
+        return dict(zip(PROJECTS, pool.map(use, range(len(PROJECTS))), strict=True))
 
 
 @pytest.mark.parametrize("name", PROJECTS)

@@ -47,19 +47,19 @@ def test_all_protocols_are_a_line_each(shown):
 @pytest.mark.parametrize("name", ["rotation", "rotation/v2", "snapshot", "snapshot/v1"])
 def test_a_protocol_shows_every_field_with_its_place(shown, name):
     protocol, version = PROTOCOLS.find(name)
-    text = shown[name]
-    for number in protocol.versions if version is None else (version,):
+    numbers = list(protocol.versions) if version is None else [version]
+    sections = shown[name].split("digest ")
+    assert len(sections) == 1 + len(numbers)
+    for number, section in zip(numbers, sections[1:], strict=True):
         layout = protocol.layout(number)
-        assert f"{protocol.name}/v{number}: {layout.name}, " in text
-        assert f"digest {protocol.digest(number)}" in text
+        assert f"{protocol.name}/v{number}: {layout.name}, " in shown[name]
+        assert section.startswith(protocol.digest(number))
+        lines = iter(section.splitlines())
         for row in describe(layout):
-            line = next(
-                line for line in text.splitlines() if line.split()[:1] == [row.name] and row.place in line
-            )
-            assert row.type in line
+            line = next(line for line in lines if line.split()[:1] == [row.name])
+            assert f" {row.place} " in line
+            assert f" {row.type} " in line
             assert line.endswith(row.doc)
-    if version is not None:
-        assert text.count("digest sha256:") == 1
 
 
 def test_a_tag_and_rules_are_shown(shown):
@@ -76,7 +76,6 @@ def test_source_is_python(shown, name, count):
     functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
     assert functions == ["parse_from", "build"] * count
     compile(shown[name], name, "exec")
-    assert max(map(len, shown[name].splitlines())) <= 110
 
 
 def test_the_version(shown):
@@ -148,10 +147,7 @@ def test_a_wrong_command_is_one_line_and_exit_2(wrong, name):
     assert WRONG[name][1] in wrong[name].line
 
 
-def test_no_command_is_the_help_or_one_line():
+def test_no_command_is_the_help(shown):
     outcome = run()
-    if outcome.code == 2:
-        assert outcome.line
-        assert outcome.out == ""
-    else:
-        assert (outcome.code, outcome.out) == (0, run("--help").out)
+    assert outcome.code in (0, 2)
+    assert outcome.out + outcome.err == shown["help"]

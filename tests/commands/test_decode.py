@@ -206,14 +206,12 @@ def test_standard_output_has_the_rows_and_standard_error_the_faults(session, for
 
 FORMS = [
     (["-o", "rows.jsonl"], "jsonl"),
-    (["-o", "rows.ndjson"], "jsonl"),
     (["-o", "rows.JSONL"], "jsonl"),
     (["-o", "rows.csv"], "csv"),
     (["-o", "rows.txt"], "table"),
     (["-o", "rows"], "table"),
     (["--output", "rows.csv", "--format", "jsonl"], "jsonl"),
     (["-o", "rows.dat", "--format", "csv"], "csv"),
-    (["-o", "rows.jsonl", "--format", "table"], "table"),
     (["-o", "-"], "table"),
     (["-o", "/dev/stdout", "--format", "jsonl"], "jsonl"),
 ]
@@ -324,9 +322,7 @@ def test_skip_leaves_out_what_stands_before(tmp_path, payload, skip, row, fault)
 
 AS = [
     ("rotation/v1", ROTATION.build(), "rotation v1", None),
-    ("rotation/v2", ROTATION.build(), "rotation v2", None),
     ("rotation/v1", b"\x04" + bytes(6), None, ("out-of-range", "largest_index", 0)),
-    ("rotation/v1", b"\x03", None, ("truncated", "a", 1)),
     ("rotation/v1", V2, None, ("trailing-bytes", "", 7)),
     ("snapshot", V1, "snapshot v1", None),
     ("snapshot", V2, "snapshot v2", None),
@@ -401,7 +397,7 @@ REPEATS = [
 ]
 
 
-@pytest.mark.parametrize("skip", [0, 3])
+@pytest.mark.parametrize("skip", [3])
 @pytest.mark.parametrize(("payload", "numbers", "fault"), REPEATS)
 def test_a_protocol_that_repeats_has_a_row_a_record(pings, payload, numbers, fault, skip):
     write(pings / "one.pcap", capture_of(bytes(skip) + payload))
@@ -506,7 +502,7 @@ def test_a_file_that_is_no_capture_is_refused_and_an_old_output_kept(tmp_path, n
     assert sorted(folder.iterdir()) == [faults, old]
 
 
-@pytest.mark.parametrize("cut", [1, 13, 100, 1001, 20_000])
+@pytest.mark.parametrize("cut", [1, 100, 20_000])
 def test_a_capture_that_was_cut_is_read_as_far_as_it_goes(session, tmp_path, cut):
     data = SESSION.read_bytes()
     target = tmp_path / "faults.jsonl"
@@ -535,7 +531,6 @@ MODULES = [
     ("import nowhere_to_be_found", ["game", "nowhere_to_be_found"]),
     ("def broken(:", ["game", "SyntaxError"]),
     ("PROTOCOLS = 3", ["game", "PROTOCOLS"]),
-    ("", ["game", "PROTOCOLS"]),
     ("raise SystemExit('leaving')", ["game"]),
     ("import os; os.listdir('/nowhere')", ["game", "/nowhere"]),
     ("from construct import *; from wirelock import *\nclass R(Record, layout=Struct('a' / Int8ul)):\n"
@@ -559,7 +554,6 @@ SETTINGS = [
     ("[tool.wirelock]\nprotocol = 'a:B'\n", ["'protocol'"]),
     ("[tool.wirelock]\nprotocols = 'nowhere:PROTOCOLS'\n", ["no module 'nowhere'"]),
     ("[tool.wirelock]\nprotocols = 'nowhere'\n", ["module:NAME"]),
-    ("[tool.wirelock]\nprotocols = ':NAME'\n", ["module:NAME"]),
     ("[tool.wirelock]\nprotocols = '.:NAME'\n", []),
     ("[tool]\nwirelock = 3\n", ["wirelock = 3 is no table"]),
     ("tool = 3\n", ["tool"]),
@@ -582,7 +576,6 @@ USAGE = [
     ([SESSION, "--as", ""], []),
     ([SESSION, "--nope"], ["--nope"]),
     ([SESSION, "--port", "65536"], ["65536"]),
-    ([SESSION, "--port", "http"], ["http"]),
     ([SESSION, "--skip", "-1"], ["-1"]),
     ([SESSION, "--format", "xml"], ["xml"]),
     ([SESSION, "-o"], ["-o"]),
@@ -724,7 +717,9 @@ def interrupted_at(tmp_path, options, content):
         child.communicate()
 
 
-@pytest.mark.parametrize("content", [None, b"", b"\xd4", capture_of(V1, V2), capture_of(V1, V2)[:-5]])
+@pytest.mark.parametrize(
+    "content", [None, b"\xd4", capture_of(V1, V2)], ids=["not opened", "at the magic", "behind packets"]
+)
 def test_control_c_leaves_no_output_and_says_one_line(tmp_path, content):
     (tmp_path / "out").mkdir()
     old = write(tmp_path / "out/old.jsonl", "old\n")
@@ -808,7 +803,7 @@ def on_terminal(arguments, columns, rows_there):
     return child.wait(timeout=20), shown.decode(), piped.decode()
 
 
-@pytest.mark.parametrize("columns", [0, 40, 80, 200])
+@pytest.mark.parametrize("columns", [0, 80])
 def test_rows_on_a_terminal_are_cut_to_its_width(columns):
     code, shown, stderr = on_terminal([SESSION], columns, True)
     lines = shown.replace("\r\n", "\n").splitlines()

@@ -249,13 +249,15 @@ def test_the_example_of_the_format_is_of_the_format():
 
 
 def test_the_example_of_adding_a_case_runs(tmp_path, monkeypatch):
-    (source,) = blocks("python")
+    source = "\n".join(blocks("python"))
     shutil.copytree(FIXTURES / "rotation", tmp_path / "fixtures/rotation")
+    (tmp_path / "first").mkdir()
     monkeypatch.chdir(tmp_path)
     exec(compile(source, "golden-vectors.md", "exec"), {})
     old, new = FILES["rotation", 1], read(tmp_path / "fixtures/rotation/v1.json")
     assert new.cases[:-1] == old.cases and new.cases[-1].id == "smallest-step"
     assert new.cases[-1].record == {"largest_index": 3, "a": 0, "b": 0, "c": 256}
+    assert [case.id for case in read(tmp_path / "first/v1.json").cases] == ["identity"]
 
 
 def test_the_example_of_a_failure_is_one(project):

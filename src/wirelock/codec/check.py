@@ -54,7 +54,10 @@ def _refuse(code: str, path: str, found: object, allowed: object) -> Found:
 
 
 def _wrong_type(path: str, value: object, wanted: str) -> Found:
-    text = value_text(value) if isinstance(value, int) else repr(value)
+    try:
+        text = repr(value)
+    except ValueError:  # of an integer too long for Python to write
+        text = value_text(value)
     return _refuse("wrong-type", path, f"{type(value).__name__} {text:.60}", wanted)
 
 

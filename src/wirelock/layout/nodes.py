@@ -265,7 +265,8 @@ class Layout:
     """A record: its fields in wire order, then the rules in the order declared.
 
     `name` is the record class's. `validators` names the record's Python validators, which engines
-    without Python cannot run.
+    without Python cannot run. `origin` is what the layout was read from: it tells two records apart
+    that look alike, and is no part of the description.
     """
 
     fields: tuple[Field, ...]
@@ -273,6 +274,7 @@ class Layout:
     rules: tuple[Rule, ...] = ()
     validators: tuple[str, ...] = ()
     doc: str = field(default="", compare=False)
+    origin: object = field(default=None, compare=False, repr=False)
 
     @cached_property
     def size(self) -> Size:

@@ -127,7 +127,7 @@ def _read_struct(source: Any, at: Place) -> Layout:
                 "a field without a public name must be constant or computed", "give it a name"
             )
     _check_computable(fields, at)
-    layout = Layout(tuple(fields))
+    layout = Layout(tuple(fields), origin=source)
     try:
         _ = layout.computed
     except ValueError as labels:

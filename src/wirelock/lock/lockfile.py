@@ -42,8 +42,8 @@ class Entry:
 
     layout: Layout
     tag: tuple[str, ...] = ()
-    repeats: bool = False
     golden: Mapping[str, str] = field(default_factory=dict)
+    repeats: bool = False
 
     @property
     def digest(self) -> str:
@@ -128,7 +128,7 @@ def updated(lock: Lock, registry: Registry, goldens: Goldens) -> Lock:
     for protocol in registry:
         for version in protocol.versions:
             key = protocol.name, version
-            known = entries.get(key, Entry(protocol.layout(version), protocol.tag, protocol.repeats))
+            known = entries.get(key, Entry(protocol.layout(version), protocol.tag, repeats=protocol.repeats))
             entries[key] = replace(known, golden=dict(sorted(_hashes(goldens, *key).items())))
     return Lock(dict(sorted(entries.items())))
 
@@ -259,7 +259,7 @@ def _entry(found: Any, label: str) -> Entry:
     if not isinstance(tag, list) or not all(isinstance(name, str) for name in tag):
         raise _DamageError(f"{label}: {tag!r} is no tag")
     try:
-        entry = Entry(layout_from_json(found["layout"]), tuple(tag), repeats, dict(sorted(golden.items())))
+        entry = Entry(layout_from_json(found["layout"]), tuple(tag), dict(sorted(golden.items())), repeats)
         whole = _stable(layout_to_json(entry.layout)) == _stable(found["layout"])
         edited = not whole or entry.digest != found["digest"]
     except SchemaError as problem:

@@ -283,6 +283,10 @@ class Lowering:
                     fits.append((number, Lowering(self.record).fit(case, option, where)))
                 except SchemaError:
                     continue
+            if len(fits) > 1 and isinstance(case, Layout):
+                # Two records may look alike; the one whose own construct stands here is meant.
+                own = [fit for fit in fits if options[fit[0]].__wirelock__.bare.origin is case.origin]
+                fits = own or fits
             if len(fits) > 1:
                 # int takes an enumeration's values too: the type that leaves the case as it is goes first.
                 fits = [fit for fit in fits if type(plain(fit[1].kind)) is type(case)] or fits
