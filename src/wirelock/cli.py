@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from wirelock.schema.registry import Registry
 
 FORMATS = ("table", "jsonl", "csv")
+_SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".txt": "table", ".log": "table"}
 
 protocols_option = click.option(
     "--protocols",
@@ -191,7 +192,7 @@ def decode(
     from wirelock.capture.decode import Selection, Summary
 
     registry = _project(protocols).load()
-    protocol, version = _find(registry, as_version) if as_version else (None, None)
+    protocol, version = _find(registry, as_version) if as_version is not None else (None, None)
     if protocol is not None and version is None and not protocol.tag:
         versions = ", ".join(f"{protocol.name}/v{number}" for number in protocol.versions)
         raise click.UsageError(f"{protocol.name} has no tag: say which version, of {versions}")
@@ -220,23 +221,24 @@ def _check_targets(captures: tuple[Path, ...], target: Path | None, fault_target
         if path.is_file() and any(other.is_file() and path.samefile(other) for other in captures):
             raise click.UsageError(f"{path} is one of the captures: write to another file")
     special = target is not None and target.exists() and not target.is_file()
-    if len(targets) == 2 and targets[0].absolute() == targets[1].absolute() and not special:
+    if len(targets) == 2 and _same(*targets) and not special:
         raise click.UsageError(f"{target} cannot take both rows and faults: give two files")
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.resolve() == other.resolve() or (one.exists() and other.exists() and one.samefile(other))
 
 
 def _format_of(path: Path | None, otherwise: str) -> str:
     suffix = path.suffix.lower() if path else ""
-    known = {
-        ".jsonl": "jsonl",
-        ".ndjson": "jsonl",
-        ".csv": "csv",
-        ".txt": "table",
-        ".log": "table",
-        "": otherwise,
-    }
+    known = {**_SUFFIXES, "": otherwise}
     if suffix not in known and not (path and path.exists() and not path.is_file()):
         raise click.UsageError(f"{path} is of no known format: name it .jsonl, .csv or .txt, or say --format")
     return known.get(suffix, otherwise)
+
+
+def _fault_format(path: Path | None) -> str:
+    return _SUFFIXES.get(path.suffix.lower(), "table") if path else "table"
 
 
 def _decode_all(
@@ -259,9 +261,13 @@ def _decode_all(
     if fault_target is not None:
         to_stdout = str(fault_target) == "-"
         faults_to = stdout if to_stdout else stack.enter_context(sinks.output(fault_target))
-    width = os.get_terminal_size(stdout.fileno()).columns if target is None and stdout.isatty() else None
+    if target is None and form != "table":  # for programs: the same bytes whatever the locale
+        stdout.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+    width = (
+        os.get_terminal_size(stdout.fileno()).columns or None if target is None and stdout.isatty() else None
+    )
     rows = sinks.row_sink(form, rows_to, registry, width, many)
-    to_file = None if faults_to is None else sinks.fault_sink(_format_of(fault_target, "table"), faults_to)
+    to_file = None if faults_to is None else sinks.fault_sink(_fault_format(fault_target), faults_to)
     for path in captures:
         name = "standard input" if str(path) == "-" else str(path)
         source = sys.stdin.buffer if str(path) == "-" else path

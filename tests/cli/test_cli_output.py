@@ -146,7 +146,7 @@ STREAMS = {
     "closed, standard input not needed": ("$W decode $S -o /dev/null <&-", 0, None),
     "closed, standard error": ("$W decode $S --format jsonl 2>&- | wc -l", 0, None),
     "gone, rows": ("$W decode $S $S $S $S | head -1; exit ${PIPESTATUS[0]}", 141, ""),
-    "gone, rows as jsonl": ("$W decode $S $S --format jsonl | head -1; exit ${PIPESTATUS[0]}", 141, ""),
+    "gone, rows as jsonl": ("$W decode $S --format jsonl | head -1; exit ${PIPESTATUS[0]}", 141, ""),
     "gone, before the first row": ("$W decode $S $S 2>/dev/null | true; exit ${PIPESTATUS[0]}", 141, ""),
     "gone, show": ("$W show rotation --source | head -c 1; exit ${PIPESTATUS[0]}", None, ""),
     "gone, standard error": ("$W decode $S -o /dev/null 2> >(true); exit $?", None, None),

@@ -175,7 +175,6 @@ def test_a_lock_that_is_a_folder(project):
 # -- what all commands share
 
 USAGE = [
-    ([], []),
     (["nope"], ["nope"]),
     (["--nope"], ["--nope"]),
     (["show", "nope"], ["no protocol 'nope'", "rotation, snapshot"]),
@@ -209,6 +208,12 @@ def test_a_wrong_command_is_one_line(project, arguments, words):
 def test_no_project(tmp_path, command):
     refused(wirelock(command, cwd=tmp_path), "[tool.wirelock]", "--protocols")
     assert not list(tmp_path.iterdir())
+
+
+def test_no_command_is_help_on_standard_error():
+    run = wirelock()
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr.startswith("Usage: wirelock ")
 
 
 def test_version():

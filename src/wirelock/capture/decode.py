@@ -136,7 +136,7 @@ def decode(
     file = name or (os.fspath(capture) if isinstance(capture, Path) else "-")
     counts = Counts()
     try:
-        for item in read_datagrams(_counted(read_capture(capture, counts), summary), counts):
+        for item in read_datagrams(_counted(read_capture(capture, counts, file), summary), counts):
             if isinstance(item, CaptureFault):
                 summary.faults[item.code] += 1
                 place = f"byte {item.byte} of the {item.within}"

@@ -96,19 +96,19 @@ class Counts:
 
 
 def read_capture(
-    source: str | os.PathLike[str] | BinaryIO, counts: Counts | None = None
+    source: str | os.PathLike[str] | BinaryIO, counts: Counts | None = None, name: str | None = None
 ) -> Iterator[Packet | CaptureFault]:
     """Yield the packets and faults of a file, given by path or open in binary mode.
 
     Raises CaptureError, when first asked for an item, for what is no capture or cannot be read.
-    `counts` is kept up to date. A file that was given open stays open.
+    `counts` is kept up to date. A file that was given open stays open; `name` is what errors call it.
     """
     counts = Counts() if counts is None else counts
     if isinstance(source, str | os.PathLike):
         with _open(source) as file:
             yield from _read(_Input(file, str(source)), counts)
     else:
-        yield from _read(_Input(source, str(getattr(source, "name", "the capture"))), counts)
+        yield from _read(_Input(source, name or str(getattr(source, "name", "the capture"))), counts)
 
 
 def _open(path: str | os.PathLike[str]) -> BinaryIO:

@@ -57,7 +57,7 @@ def output(path: Path) -> Iterator[TextIO]:
     os.umask(umask)
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~umask
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        handle, name = tempfile.mkstemp(prefix=".wirelock-", suffix=".part", dir=path.parent)
     except OSError as problem:
         problem.filename = str(path)
         raise

@@ -91,7 +91,7 @@ def find_project(start: Path, protocols: str | None = None) -> Project:
             if found is not None:
                 settings, root = found, folder
                 break
-    chosen = protocols or settings.get("protocols")
+    chosen = settings.get("protocols") if protocols is None else protocols
     if chosen is None:
         raise ProjectError(
             f'no [tool.wirelock] with protocols = "module:NAME" in a pyproject.toml at or above {start};'
