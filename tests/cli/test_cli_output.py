@@ -257,7 +257,7 @@ def test_an_interrupt_while_nobody_writes(tmp_path):
         cwd=ROOT, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     end = time.monotonic() + 20
-    while time.monotonic() < end and not list(tmp_path.glob(".rows*")):
+    while time.monotonic() < end and not list(tmp_path.glob(".*")):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)

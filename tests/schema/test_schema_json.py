@@ -46,6 +46,21 @@ class Bits(enum.IntFlag):
     HIGH = 1 << 60
 
 
+class Highest(enum.IntFlag):
+    LOW = 1
+    HIGH = 1 << 63
+
+
+class Vast(enum.IntFlag):
+    LOW = 1
+    HIGH = 1 << 64
+
+
+class Extremes(enum.IntEnum):
+    LOW = 1
+    HIGH = (1 << 64) - 1
+
+
 class Tagged(Record, layout=Struct("magic" / construct.Const(b"XY"), "d" / construct.Bytes(2))):
     magic: bytes
     d: bytes
@@ -86,6 +101,24 @@ FORMS = {
     "flags": (construct.FlagsEnum(Byte, Door), Door, "05", 5),
     "no flags": (construct.FlagsEnum(Byte, Door), Door, "00", 0),
     "large flags": (construct.FlagsEnum(Int64ul, Bits), Bits, "0100000000000010", "1152921504606846977"),
+    "the largest flags": (
+        construct.FlagsEnum(Int64ul, Highest),
+        Highest,
+        "0100000000000080",
+        "9223372036854775809",
+    ),
+    "flags beyond 64 bits": (
+        construct.FlagsEnum(construct.BytesInteger(9), Vast),
+        Vast,
+        "01" + "00" * 8,
+        "18446744073709551616",
+    ),
+    "the largest member": (
+        construct.Enum(Int64ul, Extremes),
+        Extremes,
+        "ff" * 8,
+        "18446744073709551615",
+    ),
     "a float": (F32, float, "3dcccccd", 0.10000000149011612),
     "a float of 64 bits": (F64, float, "3fb999999999999a", 0.1),
     "a float of 16 bits": (F16, float, "3555", 0.333251953125),

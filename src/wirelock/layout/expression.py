@@ -67,6 +67,20 @@ class Call(ExprMixin):
         return f"{self.name}_({', '.join(map(repr, self.operands))})"
 
 
+def _no_truth_value(expression: ExprMixin) -> bool:
+    raise SchemaError(
+        "",
+        "a `this` expression has no truth value: `and`, `or`, `not`, `in` and chained comparisons would keep"
+        " a part of it and drop the rest",
+        "write (this.a > 0) & (this.b > 0), (this.k == 1) | (this.k == 2), ~(this.a == 1)",
+    )
+
+
+# construct leaves every expression true, so that Python drops half of `this.a > 0 and this.b > 0` before
+# anybody sees it. Nothing has a use for that, and a rule of the wire must not lose a part without a word.
+ExprMixin.__bool__ = _no_truth_value
+
+
 def abs_(value: Any) -> Any:
     """The absolute value, in a rule or layout expression: `abs_(this.a) <= 100`."""
     return Call("abs", abs, (value,))
@@ -154,8 +168,7 @@ def read_expression(source: Any, scope: Scope, where: str, *, condition: bool = 
         raise SchemaError(
             where,
             f"the condition is always {source!r}",
-            "`and`, `or`, `not`, `in` and chained comparisons collapse before construct sees them:"
-            " write (this.a > 0) & (this.b > 0)",
+            "write a condition over fields, such as this.a > 0",
         )
     scope.budget = MAX_PARTS
     expression, bounds = _read(source, scope, where)

@@ -203,7 +203,7 @@ class Lowering:
             )
         named = replace(kind, name=self.name(cls, cls, where))
         extra = (known_bits(named.mask),) if isinstance(named, Flags) else ()
-        return self._limited(named, cls, (*member_metadata(named), *extra), where, metadata, values)
+        return self._limited(named, cls, (*member_metadata(named, cls), *extra), where, metadata, values)
 
     def _limited(
         self,

@@ -8,6 +8,7 @@ record is made. In JSON, bytes are hex, integers beyond 2^53 strings, and floats
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from math import isfinite
 from typing import Any, Final
 
@@ -53,16 +54,20 @@ def wide_metadata(kind: Integer) -> tuple[Any, ...]:
     return BeforeValidator(_integer_from_json), PlainSerializer(_integer_to_json, when_used="json")
 
 
-def member_metadata(kind: Enum | Flags) -> tuple[Any, ...]:
-    """Return pydantic metadata for the members of an enumeration or flags."""
-    return Strict(), BeforeValidator(_number_from_json), *wide_metadata(kind.integer)
+def member_metadata(kind: Enum | Flags, members: Callable[[int], Any]) -> tuple[Any, ...]:
+    """Return pydantic metadata for an enumeration or flags; `members` is its class."""
 
+    def from_json(value: Any, info: ValidationInfo) -> Any:
+        if info.mode != "json":
+            return value
+        number = _integer_from_json(value, info) if wide else value
+        # Of JSON pydantic would take true and 1.0 for the member 1, and nothing beyond 64 bits.
+        if type(number) is not int:
+            raise ValueError(f"{value!r} is no integer")
+        return members(number)
 
-def _number_from_json(value: Any, info: ValidationInfo) -> Any:
-    # Of JSON pydantic would take true and 1.0 for the member 1.
-    if info.mode == "json" and type(value) is not int:
-        raise ValueError(f"{value!r} is no integer")
-    return value
+    wide = wide_metadata(kind.integer)
+    return Strict(), BeforeValidator(from_json), *wide[1:]
 
 
 def _integer_from_json(value: Any, info: ValidationInfo) -> Any:
