@@ -825,7 +825,7 @@ def test_rows_on_a_terminal_are_cut_to_its_width(columns):
 
 
 def test_a_bar_on_a_terminal_leaves_rows_faults_and_summary_alone(session):
-    code, shown, stdout = on_terminal([SESSION, "--format", "jsonl"], 200, False)
+    code, shown, stdout = on_terminal([SESSION, "--format", "jsonl"], 1000, False)
     assert (code, stdout) == (0, session["jsonl"][0])
     assert "360 packets, 42314 bytes" in shown
     assert shown.count("17 is not in 0..3 (byte 24)") == 2
