@@ -367,9 +367,14 @@ def _show_version(protocol: Any, version: int) -> None:
     if protocol.tag:
         click.echo(f"tag {', '.join(protocol.tag)}")
     rows = [(f"{'  ' * row.depth}{row.name}", row.place, row.type, row.doc) for row in describe(layout)]
-    widths = [max(len(row[i]) for row in rows) for i in range(3)]
+    widths = [max((len(row[i]) for row in rows), default=0) for i in range(3)]
+    widths[2] = min(widths[2], 44)
     for name, place, kind, doc in rows:
-        click.echo(f"  {name:<{widths[0]}}  {place:<{widths[1]}}  {kind:<{widths[2]}}  {doc}".rstrip())
+        line = f"  {name:<{widths[0]}}  {place:<{widths[1]}}  {kind:<{widths[2]}}"
+        if doc and len(kind) > widths[2]:
+            click.echo(line.rstrip())
+            line = " " * (sum(widths) + 6)
+        click.echo(f"{line}  {doc}".rstrip())
 
     def rules(inside: Any) -> None:
         for rule in inside.rules:

@@ -201,6 +201,28 @@ def test_json_that_contradicts_itself_is_refused(name):
     assert problem in str(caught.value)
 
 
+UNKNOWN = {
+    "a key of the layout": lambda whole: whole.update(more=1),
+    "a key of a field": lambda whole: whole["fields"][0].update(more=1),
+    "a key of a nested field": lambda whole: whole["fields"][7]["of"]["fields"][0].update(more=1),
+    "a limit": lambda whole: whole["fields"][6].update(limits={"about": 1}),
+    "another kind of top": lambda whole: whole.update(kind="union"),
+    "two fields of one name": lambda whole: whole["fields"][1].update(name="magic"),
+    "a name that is none": lambda whole: whole["fields"][1].update(name="not a name"),
+    "a member beyond the width": lambda whole: whole["fields"][2].update(members=[["RED", 256]]),
+    "a constant beyond the width": lambda whole: whole["fields"][1].update(value=1 << 16),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_json_that_says_more_or_other_than_a_layout_can_is_refused(name):
+    """What is passed over in silence would be missing from the digest, and from what is compared."""
+    whole = layout_to_json(HAND["everything"])
+    UNKNOWN[name](whole)
+    with pytest.raises(SchemaError):
+        layout_from_json(whole)
+
+
 # -- the digest
 
 SMALL = Struct("n" / Int16ul, "flag" / Flag)

@@ -440,6 +440,16 @@ def test_records_of_the_protocols(name):
     assert type(found).model_validate_json(json.dumps(json.loads(text), indent=2)) == found
 
 
+@pytest.mark.parametrize("name", PAYLOADS)
+def test_records_have_a_json_schema_of_pydantic_s(name):
+    """Without a warning, and what it asks for is what is dumped."""
+    protocol, version = PROTOCOLS.find(name)
+    cls = protocol.versions[version]
+    schema = cls.model_json_schema()
+    assert list(schema["properties"]) == list(cls.model_fields)
+    assert set(schema["required"]) <= set(cls.model_fields)
+
+
 def test_records_of_bits():
     cls = make(
         "R",
