@@ -41,13 +41,17 @@ class _Derived:
 _DERIVED: Final = _Derived()
 
 
+def _left_out() -> _Derived:
+    return _DERIVED
+
+
 def derived() -> Any:
     """Mark a field that follows from the others, so that type checkers know it may be left out.
 
     `count: int = derived()` beside an array counted by `count`. The mark changes nothing at run time:
     constants, counts and rebuilt fields may always be left out when a record is made by hand.
     """
-    return Field(default=_DERIVED)
+    return Field(default_factory=_left_out)
 
 
 class Wire:
@@ -337,7 +341,7 @@ def _check_fields(cls: type[Record], layout: Layout) -> None:
 
 def _check_defaults(cls: type[Record]) -> None:
     for name, info in cls.model_fields.items():
-        if info.is_required() or info.default is _DERIVED or info.default is PydanticUndefined:
+        if info.is_required() or info.default is PydanticUndefined:
             continue
         try:
             cls.__pydantic_validator__.validate_assignment(cls.model_construct(), name, info.default)
@@ -354,14 +358,15 @@ def _set_field(cls: type[Record], item: Any, annotation: Any) -> None:
     kind = plain(item.type)
     info.annotation, info.metadata = annotation, []
     if item.derived is not None:
-        if info.default is not _DERIVED and not info.is_required():
+        if info.default_factory is not _left_out and not info.is_required():
             raise SchemaError(
                 f"{cls.__name__}.{item.label}", "a derived field cannot have a default", "use derived()"
             )
-        info.default, info.validate_default = _DERIVED, False
+        info.default_factory, info.validate_default = _left_out, False
     elif isinstance(kind, Constant | Nothing | Padding):
         info.default = kind.value if isinstance(kind, Constant) else None
-    elif info.default is _DERIVED:
+        info.default_factory = None
+    elif info.default_factory is _left_out:
         raise SchemaError(
             f"{cls.__name__}.{item.label}", "no other field implies this one", "leave out derived()"
         )
