@@ -90,6 +90,8 @@ READ = {
     "a uint64 and its highest": (this.u == (1 << 64) - 1, ["==", "u", (1 << 64) - 1]),
     "a uint64 on the right": (5 <= this.u, [">=", "u", 5]),  # noqa: SIM300 - what is tested
     "an int64 alone": (this.s, "s"),
+    "an int64 and less than nothing": (this.s > -5, [">", "s", -5]),
+    "an int64 and its least": (this.s == -(1 << 63), ["==", "s", -(1 << 63)]),
     "a length": (len_(this.xs) > 2, [">", ["len", "xs"], 2]),
     "a fixed length": (len_(this.two) == 2, ["==", ["len", "two"], 2]),
     "a length of bytes": (len_(this.d) == 4, ["==", ["len", "d"], 4]),

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from wirelock.errors import SchemaError, piece_text
 from wirelock.layout.nodes import (
+    LIMITS,
     MAX_BITS,
     MAX_LENGTH,
     Array,
@@ -179,13 +180,19 @@ def layout_from_json(found: Any, phase: int = 0) -> Layout:
     Positions are computed anew from the fields and must be those that the JSON states.
     """
     try:
-        return _layout(found, phase)
+        layout = _layout(found, phase)
+        if layout_to_json(layout) != found:
+            raise ValueError("it says more than a layout can, or says it otherwise")
+        return layout
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
         raise SchemaError("", f"the JSON is no layout: {type(problem).__name__} {problem}") from None
 
 
 def _layout(found: Any, phase: int) -> Layout:
     cursor, fields = Cursor(phase), []
+    names = [item["name"] for item in found["fields"] if item["name"] is not None]
+    if len(set(names)) != len(names) or not all(map(str.isidentifier, names)):
+        raise ValueError(f"the fields are named {names}")
     for number, item in enumerate(found["fields"]):
         kind = type_from_json(item, cursor.phase)
         word = kind.inner if isinstance(kind, Limited) else kind
@@ -211,7 +218,8 @@ def type_from_json(found: Any, phase: int = 0) -> Type:
         return kind
     of_bytes = isinstance(kind, Bytes)
     limits = tuple(
-        Limit(name, _limit_from_json(value, kind, of_bytes)) for name, value in found["limits"].items()
+        Limit(_one_of(name, LIMITS), _limit_from_json(value, kind, of_bytes))
+        for name, value in found["limits"].items()
     )
     return Limited(kind, limits)
 
@@ -233,15 +241,17 @@ def _plain_from_json(found: Any, phase: int) -> Type:
         case "flag":
             return Flag(_one_of(found["bits"], (1, 8)))
         case "enum":
-            return Enum(_integer(found), _members(found["members"]), found["enumeration"])
+            integer = _integer(found)
+            return Enum(integer, _members(found["members"], integer), found["enumeration"])
         case "flags":
-            return Flags(_integer(found), _members(found["members"]), found["enumeration"])
+            integer = _integer(found)
+            return Flags(integer, _members(found["members"], integer), found["enumeration"])
         case "bytes":
             return Bytes(_length_from_json(found["length"]))
         case "constant":
             inner = type_from_json(found["of"])
             if isinstance(inner, Integer):
-                return Constant(inner, int(found["value"]))
+                return Constant(inner, _one_of(found["value"], range(inner.lowest, inner.highest + 1)))
             if isinstance(inner, Bytes):
                 return Constant(inner, bytes.fromhex(found["value"]))
         case "padding":
@@ -263,9 +273,9 @@ def _plain_from_json(found: Any, phase: int) -> Type:
     raise ValueError(f"kind {found['kind']!r}")
 
 
-def _members(found: Any) -> tuple[tuple[str, int], ...]:
+def _members(found: Any, integer: Integer) -> tuple[tuple[str, int], ...]:
     for name, value in found:
-        if type(name) is not str or type(value) is not int:
+        if type(name) is not str or type(value) is not int or not integer.lowest <= value <= integer.highest:
             raise ValueError(f"member {name!r} = {value!r}")
     return tuple((name, value) for name, value in found)
 

@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 ByteOrder: TypeAlias = Literal["big", "little"]
+LimitKind: TypeAlias = Literal["ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "one_of"]
+LIMITS: Final[tuple[LimitKind, ...]] = get_args(LimitKind)
+"""The kinds of limits, in their canonical order."""
 
 MAX_DEPTH: Final = 64
 """Layouts nested deeper than this are refused when the class is made."""
@@ -217,7 +220,7 @@ class Limit:
     Integers have ge, le, multiple_of and one_of; floats ge, gt, le and lt; arrays and bytes the lengths.
     """
 
-    kind: Literal["ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "one_of"]
+    kind: LimitKind
     value: int | float | tuple[int | bool | bytes, ...]
 
 

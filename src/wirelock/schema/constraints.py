@@ -13,7 +13,19 @@ from pydantic import AfterValidator
 
 from wirelock.codec.trail import limit_holds, limits_text
 from wirelock.errors import SchemaError
-from wirelock.layout.nodes import Array, Bytes, Constant, Enum, Flag, Flags, Float, Integer, Limit, Type
+from wirelock.layout.nodes import (
+    LIMITS,
+    Array,
+    Bytes,
+    Constant,
+    Enum,
+    Flag,
+    Flags,
+    Float,
+    Integer,
+    Limit,
+    Type,
+)
 
 
 def ungrouped(metadata: tuple[Any, ...]) -> Iterator[Any]:
@@ -92,8 +104,7 @@ def merged(limits: list[Limit], path: str) -> tuple[Limit, ...]:
     for low, high in (("ge", "le"), ("min_length", "max_length")):
         if low in found and high in found and found[low] > found[high]:
             raise SchemaError(path, f"no value is in {limits_text(limits)}", "swap the bounds")
-    order = ("ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "one_of")
-    return tuple(sorted(limits, key=lambda limit: order.index(limit.kind)))
+    return tuple(sorted(limits, key=lambda limit: LIMITS.index(limit.kind)))
 
 
 def only(wanted: int | bytes) -> AfterValidator:
