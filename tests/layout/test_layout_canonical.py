@@ -465,6 +465,13 @@ def test_the_tag_changes_the_digest():
     assert digest(layout_of(Tagged)) in found
 
 
+def test_whether_a_protocol_repeats_changes_the_digest():
+    class Beat(Record, layout=Struct("x" / Byte)):
+        x: int
+
+    assert Protocol("p", {1: Beat}, repeats=True).digest(1) != Protocol("p", {1: Beat}).digest(1)
+
+
 def test_names_of_classes_and_documentation_leave_the_digest_alone():
     Red = enum.IntEnum("Red", {"RED": 1, "BLUE": 2})  # noqa: N806 - a class
     rules = [(Rule("small", this.a < 2, message),) for message in ("", "keep it small")]
