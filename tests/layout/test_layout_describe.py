@@ -1,0 +1,112 @@
+"""Layouts in words: one line a field, with its place, type and meaning."""
+
+import construct
+import pytest
+from construct import BitsInteger, BitStruct, Byte, Flag, Int16ul, Padding, Struct, len_, this
+
+from wirelock import abs_
+from wirelock.layout.describe import describe, size_text
+from wirelock.layout.nodes import Size
+from wirelock.layout.walk import walk
+
+FIELDS = {
+    # (construct behind a byte `n`, the lines (depth, name, place, type) that describe it)
+    "an integer": (construct.Int24sb, [(0, "x", "byte 1", "int24 big-endian")]),
+    "a byte has no order": (construct.Int8sl, [(0, "x", "byte 1", "int8")]),
+    "a float": (construct.Float32l, [(0, "x", "byte 1", "float32 little-endian")]),
+    "a Flag": (Flag, [(0, "x", "byte 1", "flag, one byte")]),
+    "an Enum": (construct.Enum(Byte, RED=1, BLUE=2), [(0, "x", "byte 1", "uint8, one of RED 1, BLUE 2")]),
+    "flags": (construct.FlagsEnum(Byte, a=1, b=16), [(0, "x", "byte 1", "uint8, flags a 0x1, b 0x10")]),
+    "bytes": (construct.Bytes(2), [(0, "x", "byte 1", "2 bytes")]),
+    "bytes by the wire": (construct.Bytes(this.n - 1), [(0, "x", "byte 1", "n - 1 bytes")]),
+    "a constant": (construct.Const(b"WS"), [(0, "x", "byte 1", "2 bytes, always 57 53")]),
+    "a constant number": (
+        construct.Const(7, Int16ul),
+        [(0, "x", "byte 1", "uint16 little-endian, always 7")],
+    ),
+    "padding": (Padding(3, pattern=b"\1"), [(0, "x", "byte 1", "3 bytes of padding 0x1")]),
+    "nothing": (construct.Pass, [(0, "x", "byte 1", "nothing")]),
+    "an array": (Byte[2], [(0, "x", "byte 1", "2 of uint8")]),
+    "an array by the wire": (construct.Array(this.n * 2, Byte), [(0, "x", "byte 1", "n * 2 of uint8")]),
+    "an array by its own count": (
+        construct.PrefixedArray(Int16ul, Byte),
+        [(0, "x", "byte 1", "uint16 little-endian count, then so many of uint8")],
+    ),
+    "an optional": (construct.If(this.n > 1, Byte), [(0, "x", "byte 1", "uint8 if n > 1")]),
+    "a derived field": (
+        construct.Rebuild(Byte, abs_(this.n) + 1),
+        [(0, "x", "byte 1", "uint8 = abs(n) + 1")],
+    ),
+    "a struct": (
+        Struct("a" / Byte, "b" / Int16ul),
+        [
+            (0, "x", "byte 1", "record"),
+            (1, "a", "byte 0", "uint8"),
+            (1, "b", "byte 1", "uint16 little-endian"),
+        ],
+    ),
+    "an array of structs": (
+        Struct("a" / Byte)[2],
+        [(0, "x", "byte 1", "2 of record"), (1, "a", "byte 0", "uint8")],
+    ),
+    "a choice": (
+        construct.Switch(this.n, {1: Byte, 2: Struct("a" / Byte)}, construct.Bytes(this.n)),
+        [
+            (0, "x", "byte 1", "by n: 1: uint8; 2: record; else n bytes"),
+            (1, "x{1}", "", "uint8"),
+            (1, "x{2}", "", "record"),
+            (2, "a", "byte 0", "uint8"),
+            (1, "x{default}", "", "n bytes"),
+        ],
+    ),
+    "a choice without a default": (
+        construct.Switch(this.n, {1: Byte}),
+        [(0, "x", "byte 1", "by n: 1: uint8"), (1, "x{1}", "", "uint8")],
+    ),
+    "bits": (
+        BitStruct("a" / Flag, "b" / BitsInteger(3, signed=True), Padding(4)),
+        [
+            (0, "x", "byte 1", "record"),
+            (1, "a", "byte 0 bit 7", "flag, one bit"),
+            (1, "b", "byte 0 bits 6..4", "int3"),
+            (1, "padding#2", "byte 0 bits 3..0", "4 bits of padding 0x0"),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_fields_in_words(name):
+    source, lines = FIELDS[name]
+    rows = [
+        row for row in describe(walk(Struct("n" / Byte, "x" / source))) if (row.depth, row.name) != (0, "n")
+    ]
+    assert [(row.depth, row.name, row.place, row.type) for row in rows] == lines
+
+
+def test_what_lies_behind_something_of_no_fixed_size():
+    source = Struct("n" / Byte, "xs" / construct.Array(this.n, Byte), "last" / Byte * "the last byte")
+    assert [(row.name, row.place, row.type, row.doc) for row in describe(walk(source))] == [
+        ("n", "byte 0", "uint8 = len(xs)", ""),
+        ("xs", "byte 1", "n of uint8", ""),
+        ("last", "after xs, byte 0", "uint8", "the last byte"),
+    ]
+
+
+def test_an_expression_over_a_record_inside():
+    source = Struct("p" / Struct("a" / Byte[2]), "x" / construct.If(len_(this.p.a) > 1, Byte))
+    assert list(describe(walk(source)))[-1].type == "uint8 if len(p.a) > 1"
+
+
+SIZES = {
+    "1 byte": Size(8, 8),
+    "0 bytes": Size(0, 0),
+    "7 bytes": Size(56, 56),
+    "9 bytes or more": Size(72, None),
+    "9 to 12 bytes": Size(72, 96),
+}
+
+
+@pytest.mark.parametrize("text", SIZES)
+def test_sizes_in_words(text):
+    assert size_text(SIZES[text]) == text
