@@ -34,10 +34,10 @@ PLACES = {
     "a full disk": (("-o", "/dev/full"), "No space left on device"),
     "a full disk for faults": (("--faults", "/dev/full"), "No space left on device"),
     "a name too long": (("-o", f"/tmp/{'x' * 300}.csv"), "File name too long"),
-    "a format that no name has": (("-o", "/tmp/wirelock-rows.parquet"), ".parquet"),
+    "a format that no name has": (("-o", "FOLDER/rows.parquet"), ".parquet"),
     "one file for rows and faults": (
-        ("-o", "/tmp/wirelock.jsonl", "--faults", "/tmp/wirelock.jsonl"),
-        "wirelock.jsonl",
+        ("-o", "FOLDER/rows.jsonl", "--faults", "FOLDER/rows.jsonl"),
+        "rows.jsonl cannot take both",
     ),
     "the capture itself": (("-o", str(SESSION), "--format", "jsonl"), "session.pcapng"),
     "the capture itself for faults": (("--faults", "fixtures/captures/session.pcapng"), "session.pcapng"),
@@ -54,6 +54,7 @@ def places(tmp_path_factory):
         copy.parent.mkdir()
         copy.write_bytes(SESSION.read_bytes())
         here = [argument.replace(str(SESSION), str(copy)) for argument in arguments]
+        here = [argument.replace("FOLDER", str(copy.parent)) for argument in here]
         here = [
             str(copy) if argument == "fixtures/captures/session.pcapng" else argument for argument in here
         ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 from typing import Annotated
 
@@ -145,3 +146,27 @@ def test_the_digest_knows_which_function_validates_which_field() -> None:
 
         found.add(digest(layout_of(R)))
     assert len(found) == 4
+
+
+@pytest.mark.parametrize("engine", ["generated", "reference"])
+def test_a_validator_that_stumbles_over_bytes_is_a_fault_of_the_bytes(engine: str) -> None:
+    from pydantic import AfterValidator
+
+    annotation = Annotated[int, AfterValidator(lambda value: value + 0 * (1 // (value - 3)))]
+    record = make("R", Struct("a" / Int8ub), {"a": annotation})
+    assert record.parse(b"\4", engine=engine).a == 4
+    with pytest.raises(DecodeError, match="ZeroDivisionError in a Python validator") as caught:
+        record.parse(b"\3", engine=engine)
+    assert caught.value.code == "validator"
+
+
+def test_what_was_parsed_goes_to_other_processes() -> None:
+    from protocol import PROTOCOLS
+    from protocol.snapshot import SnapshotV2
+
+    parsed = PROTOCOLS.parse(SnapshotV2(tick=1, entities=()).build())
+    again = pickle.loads(pickle.dumps(parsed))
+    assert (again.label, again.record) == (parsed.label, parsed.record)
+    assert again.protocol.parse(parsed.record.build()) == parsed.record
+    with pytest.raises(ValueError, match="has no version True"):
+        PROTOCOLS["rotation"].parse(bytes(7), version=True)

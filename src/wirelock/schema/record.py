@@ -125,6 +125,10 @@ class Wire:
             first = error.errors(include_url=False)[0]
             place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
             raise Found(Fault("validator", place.lstrip("."), first["msg"], "")) from None
+        except (ArithmeticError, AttributeError, LookupError, TypeError) as problem:
+            # Of a validator that did not expect these values; bytes raise nothing but DecodeError.
+            told = f"{type(problem).__name__} in a Python validator: {problem}"
+            raise Found(Fault("validator", "", told, "")) from problem
 
 
 class Record(BaseModel):

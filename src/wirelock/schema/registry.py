@@ -81,6 +81,12 @@ class Protocol:
     def __repr__(self) -> str:
         return f"Protocol({self.name!r}, versions={list(self.versions)})"
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "versions": dict(self.versions)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, versions=MappingProxyType(state["versions"]))
+
     def label(self, version: int) -> str:
         """Return how messages name one version: `snapshot v2`."""
         return f"{self.name} v{version}"
@@ -151,7 +157,7 @@ class Protocol:
         return version
 
     def _known(self, version: int) -> int:
-        if version not in self.versions:
+        if isinstance(version, bool) or version not in self.versions:
             known = ", ".join(map(str, self.versions))
             raise ValueError(f"{self.name} has no version {version}: its versions are {known}")
         return version
