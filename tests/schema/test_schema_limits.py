@@ -170,3 +170,13 @@ def test_what_was_parsed_goes_to_other_processes() -> None:
     assert again.protocol.parse(parsed.record.build()) == parsed.record
     with pytest.raises(ValueError, match="has no version True"):
         PROTOCOLS["rotation"].parse(bytes(7), version=True)
+
+
+def test_choices_inside_of_choices_are_read_once_each() -> None:
+    source = Int8ub
+    for _ in range(40):
+        source = Switch(this.a, {1: source})
+    start = time.monotonic()
+    record = make("R", Struct("a" / Int8ub, "b" / source), {"a": int, "b": int})
+    assert time.monotonic() - start < 5
+    assert record.parse(b"\1\7").b == 7

@@ -129,6 +129,11 @@ class Lowering:
             )
         return cls.__name__
 
+    def take_names(self, names: Mapping[str, Any], where: str) -> None:
+        """Take over the names that a part of the record was lowered with."""
+        for found in names.values():
+            self.name(found.record if isinstance(found, Template) else found, found, where)
+
     def _scalar(self, kind: Type, annotation: Any, where: str, metadata: tuple[Any, ...]) -> Fitted:
         values = None
         if get_origin(annotation) is Literal:
@@ -279,8 +284,10 @@ class Lowering:
         def case_of(case: Type, key: int | None) -> Type:
             fits = []
             for number, option in enumerate(options):
+                trial = Lowering(self.record)
+                trial.hidden = self.hidden
                 try:
-                    fits.append((number, Lowering(self.record).fit(case, option, where)))
+                    fits.append((number, trial.fit(case, option, where), trial))
                 except SchemaError:
                     continue
             if len(fits) > 1 and isinstance(case, Layout):
@@ -297,9 +304,10 @@ class Lowering:
                     f"{which} of the union's types fits the case {'default' if key is None else key}",
                     "name one type a case",
                 )
-            number = fits[0][0]
+            number, found, trial = fits[0]
             used.add(number)
-            found = self.fit(case, options[number], where)
+            self.take_names(trial.names, where)
+            self.validators += trial.validators
             by_key[key] = found.annotation
             return found.kind
 
@@ -325,8 +333,7 @@ class Lowering:
             raise SchemaError(
                 f"{self.record}.{where}", f"{annotation.__name__} has another layout here", difference
             )
-        for found in wire.names.values():
-            self.name(found.record if isinstance(found, Template) else found, found, where)
+        self.take_names(wire.names, where)
         return Fitted(wire.lower(kind), annotation)
 
 
