@@ -36,19 +36,15 @@ from wirelock.layout.nodes import (
     If,
     Integer,
     Layout,
-    Length,
     Limit,
     Limited,
     Nothing,
-    Number,
-    Operation,
     Padding,
-    Path,
     Prefix,
-    Rule,
     Switch,
 )
 from wirelock.layout.operators import evaluate, paths_in
+from wirelock.layout.terms import Length, Number, Operation, Path, Rule
 
 __all__ = ["layouts", "lowered", "mutated", "name_layout", "samples", "valid_bytes"]
 

@@ -15,7 +15,8 @@ from wirelock.codec.generated import GeneratedEngine
 from wirelock.codec.reference import ReferenceEngine
 from wirelock.codec.trail import Found
 from wirelock.errors import Fault
-from wirelock.layout.canonical import digest, layout_from_json, layout_to_json
+from wirelock.layout.canonical import digest, layout_to_json
+from wirelock.layout.from_json import layout_from_json
 from wirelock.layout.walk import walk
 
 laws = settings(

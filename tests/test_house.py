@@ -35,8 +35,16 @@ FENCES = {
         [
             "layout/walk.py",
             "layout/leaves.py",
+            "layout/adapters.py",
+            "layout/branches.py",
+            "layout/sized.py",
             "layout/expression.py",
+            "layout/calls.py",
+            "layout/trace.py",
+            "layout/agree.py",
             "codec/reference.py",
+            "codec/reference_kinds.py",
+            "codec/reference_values.py",
             "capture/headers.py",
         ],
     ),
@@ -45,8 +53,8 @@ FENCES = {
     "annotated_types": ("constraints are lowered into the layout", ["schema/"]),
     "numpy": ("the main job needs no numpy", ["quaternion.py"]),
     "pytest": ("only the plugin runs under pytest", ["golden/plugin.py"]),
-    "click": ("arguments are the command line's", ["cli.py"]),
-    "rich": ("progress is the command line's", ["cli.py"]),
+    "click": ("arguments are the command line's", ["cli/"]),
+    "rich": ("progress is the command line's", ["cli/"]),
 }
 """Third-party libraries: why they are fenced, and where they may be imported."""
 

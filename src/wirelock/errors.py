@@ -19,12 +19,16 @@ __all__ = [
 
 CODES: Final[dict[str, tuple[str, str]]] = {
     "truncated": ("{allowed_bytes} wanted, {found} left", "a field does not fit in the bytes left"),
-    "trailing-bytes": ("{found_bytes} after the end", "bytes after the end of the record"),
+    "trailing-bytes": (
+        "{found_bytes} after the end",
+        "bytes after the end of the record, or left over inside a sized region",
+    ),
     "constant": ("{found} is not {allowed}", "a constant differs"),
     "not-canonical": (
         "{found} would be written as {allowed}",
         "the value is readable but would be written otherwise: padding, a Flag byte of 2..255, unknown"
-        " flag bits, a signalling NaN",
+        " flag bits, a signalling NaN, an over-long varint, a byte-order mark or unpaired surrogates in text,"
+        " text after its terminator",
     ),
     "bad-count": (
         "{found} is not {allowed}",
@@ -38,6 +42,11 @@ CODES: Final[dict[str, tuple[str, str]]] = {
     "out-of-range": (
         "{found} is not in {allowed}",
         "a value outside its width or a constraint of the record",
+    ),
+    "bad-text": ("{found} is no {allowed}", "bytes that are not text in the stated encoding"),
+    "too-large": (
+        "{found} is more than {allowed}",
+        "a number beyond a stated limit: a varint of more than 64 bits",
     ),
     "wrong-type": ("{found} is not {allowed}", "a value of another type (building only)"),
     "unknown-version": ("version {found} is none of {allowed}", "the tag's version is not known"),

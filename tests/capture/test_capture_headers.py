@@ -1,7 +1,7 @@
 """Headers are declared layouts: their sizes are the specifications', and faults say where in the packet."""
 
 import pytest
-from construct import Byte, Bytes, GreedyBytes, Padding, Struct, this
+from construct import Byte, Bytes, Padding, Struct, Tell, this
 
 from wirelock.capture import headers
 from wirelock.codec.trail import Found
@@ -79,4 +79,4 @@ def test_headers_have_a_fixed_size_and_named_fields(struct):
 
 def test_what_no_layout_can_hold_is_the_walks_to_refuse():
     with pytest.raises(SchemaError):
-        headers.declare("Greedy", Struct("rest" / GreedyBytes))
+        headers.declare("Greedy", Struct("rest" / Tell))

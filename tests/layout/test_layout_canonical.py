@@ -29,7 +29,8 @@ from pydantic import AfterValidator
 from protocol import PROTOCOLS
 from tests.strategies import layouts, lowered
 from wirelock import Protocol, Record, Rule, SchemaError, abs_, layout_of
-from wirelock.layout.canonical import digest, layout_from_json, layout_to_json
+from wirelock.layout.canonical import digest, layout_to_json
+from wirelock.layout.from_json import layout_from_json
 from wirelock.layout.walk import walk
 
 

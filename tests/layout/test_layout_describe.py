@@ -6,7 +6,7 @@ from construct import BitsInteger, BitStruct, Byte, Flag, Int16ul, Padding, Stru
 
 from wirelock import abs_
 from wirelock.layout.describe import describe, size_text
-from wirelock.layout.nodes import Size
+from wirelock.layout.sizes import Size
 from wirelock.layout.walk import walk
 
 FIELDS = {

@@ -25,8 +25,9 @@ from hypothesis import strategies as st
 from wirelock import SchemaError, abs_, max_, min_
 from wirelock.layout.canonical import expression_to_json, layout_to_json
 from wirelock.layout.describe import expression_text
-from wirelock.layout.nodes import Number, Operation, Path
+from wirelock.layout.from_json import expression_from_json
 from wirelock.layout.operators import COMPARISONS, INT64, OPERATORS, evaluate, paths_in, python_source
+from wirelock.layout.terms import Index, Number, Operation, Path
 from wirelock.layout.walk import walk
 
 
@@ -89,6 +90,8 @@ READ = {
     "a float on the right": (0.5 > this.f, ["<", "f", {"float": "0.5"}]),  # noqa: SIM300 - what is tested
     "a uint64 and its highest": (this.u == (1 << 64) - 1, ["==", "u", (1 << 64) - 1]),
     "a uint64 on the right": (5 <= this.u, [">=", "u", 5]),  # noqa: SIM300 - what is tested
+    "a uint64 alone": (this.u, ["!=", "u", 0]),
+    "no uint64": (~this.u, ["not", ["!=", "u", 0]]),
     "an int64 alone": (this.s, "s"),
     "an int64 and less than nothing": (this.s > -5, [">", "s", -5]),
     "an int64 and its least": (this.s == -(1 << 63), ["==", "s", -(1 << 63)]),
@@ -130,9 +133,9 @@ REFUSED = {
     "None": (None, COLLAPSED),
     "is": (this.a is None, COLLAPSED),
     # What is no integer expression.
-    "a lambda": (lambda ctx: ctx.a > 1, "a function cannot be read"),
-    "a built-in function": (len, "a function cannot be read"),
-    "an element of a list": (construct.list_[0] == 1, "has no meaning outside of an array"),
+    "a built-in function": (len, "<built-in function len> cannot be read here"),
+    "a function within": (this.a + (lambda ctx: ctx.a), "cannot be read here"),
+    "an element of a list": (construct.list_[0] == 1, "looks at the elements of an array"),
     "obj_": (construct.obj_ > 1, "has no meaning here"),
     "a string": (this.a == "RED", "`'RED'` is no integer"),
     "a float beside an integer": (this.a > 0.5, "`0.5` is no integer"),
@@ -155,7 +158,7 @@ REFUSED = {
     "len_ of a sum": (len_(this.a + 1) > 1, "len_ takes the path of a field"),
     "len_ without a path": (len_ > 1, "len_ takes the path of a field"),
     # Intervals.
-    "uint64 alone": (this.u, "`u` can reach 18446744073709551615, outside of int64"),
+    "uint64 as a value": (min_(this.u, 3) > 2, "`u` can reach 18446744073709551615, outside of int64"),
     "uint64 arithmetic": (this.u + 1 > 2, "can reach 18446744073709551615"),
     "uint64 and a field": (this.u == this.a, "can reach 18446744073709551615"),
     "uint64 and less than nothing": (this.u > -1, "-1 is outside of `u`"),
@@ -187,7 +190,8 @@ REFUSED = {
     "len_ of an integer": (len_(this.a) > 1, "`a` has no length"),
     "len_ of what may be absent": (len_(this.o) > 1, "`o` has no length"),
     "construct's stream": (this._io, "`_io` is not known to all engines"),
-    "construct's index": (this._index > 1, "`_index` is not known to all engines"),
+    "an index outside of arrays": (this._index > 1, "`_index` is not known here"),
+    "an outer index": (this._._index > 1, "`_index` is not known to all engines"),
     "construct's parameters": (this._params.x > 1, "`_params` is not known to all engines"),
     "construct's way": (this._parsing, "`_parsing` is not known to all engines"),
     # Enumerations and floats.
@@ -318,7 +322,7 @@ def expressions(draw, depth=4):
     name = draw(st.sampled_from(SHAPES))
     if name in ("neg", "not", "abs"):
         return Operation(name, (left,))
-    more = draw(st.integers(1, 2)) if name in ("min", "max") else 1
+    more = draw(st.integers(1, 2)) if name in ("min", "max") else 1 + (name == "if")
     return Operation(name, (left, *(draw(expressions(depth=depth - 1)) for _ in range(more))))
 
 
@@ -356,6 +360,7 @@ TIGHT = {
     "abs of what is below zero": ("abs", [(-9, -3)], (3, 9)),
     "min": ("min", [(0, 9), (-3, 5)], (-3, 5)),
     "max": ("max", [(0, 9), (-3, 5)], (0, 9)),
+    "if": ("if", [(0, 1), (-3, 5), (4, 9)], (-3, 9)),
     "max of three": ("max", [(0, 1), (2, 3), (-5, 9)], (2, 9)),
     "==": ("==", [(0, 9), (0, 9)], (0, 1)),
 }
@@ -366,6 +371,24 @@ def test_an_interval_is_no_wider_than_it_must_be(name):
     """A wider one would refuse expressions that are sound."""
     spelled, operands, expected = TIGHT[name]
     assert OPERATORS[spelled].interval(*operands) == expected
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        ["if", "a", 1], ["if", 1], ["if", "a", 1, 2, 3], ["+", 1], ["not", 1, 2], ["neg"], ["min", 1],
+        ["abs", 1, 2], ["index", 1], {"index": True},
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_json_of_another_form_is_no_expression(found):
+    with pytest.raises(ValueError, match="expression"):
+        expression_from_json(found)
+
+
+@pytest.mark.parametrize("expression", [Index(), Operation("if", (Index(), Path(0, ("a",)), Number(-1)))])
+def test_an_expression_comes_back_from_its_json(expression):
+    assert expression_from_json(expression_to_json(expression)) == expression
 
 
 @settings(max_examples=600, deadline=None)
@@ -409,6 +432,13 @@ SPELLED = {
     "not of a comparison": ("not a == b", op("not", op("==", A, B))),
     "a negative number": ("a - -5", op("-", A, Number(-5))),
     "minus a sum": ("-(a + b)", op("neg", op("+", A, B))),
+    "a choice": ("a if b else w", op("if", B, A, W)),
+    "a choice in the end": ("a if b else w if a else b", op("if", B, A, op("if", A, W, B))),
+    "a choice in the middle": ("(w if a else b) if b else a", op("if", B, op("if", A, W, B), A)),
+    "a choice of choices": ("a if (w if a else b) else b", op("if", op("if", A, W, B), A, B)),
+    "a choice beside others": ("(a if b else w) + 1", op("+", op("if", B, A, W), Number(1))),
+    "not of a choice": ("not (a if b else w)", op("not", op("if", B, A, W))),
+    "an index": ("_index + 1", op("+", Index(), Number(1))),
     "a call": ("max(a, 0) * 2", op("*", op("max", A, Number(0)), Number(2))),
 }
 

@@ -20,18 +20,14 @@ from wirelock.layout.nodes import (
     If,
     Integer,
     Layout,
-    Length,
     Nothing,
-    Number,
-    Operation,
-    Path,
     Prefix,
-    Size,
     Switch,
-    size_of,
 )
 from wirelock.layout.nodes import Flag as FlagType
 from wirelock.layout.nodes import Padding as PaddingType
+from wirelock.layout.sizes import Size, size_of
+from wirelock.layout.terms import Length, Number, Operation, Path
 from wirelock.layout.walk import walk
 
 U8, U16L, S16L = Integer(8, False, "big"), Integer(16, False, "little"), Integer(16, True, "little")
@@ -288,13 +284,13 @@ SIZES = {
 @pytest.mark.parametrize("name", SIZES)
 def test_sizes(name):
     source, size = SIZES[name]
-    assert walk(source).size == size
+    assert size_of(walk(source)) == size
 
 
 @settings(max_examples=60, deadline=None)
 @given(layouts())
 def test_a_size_is_construct_s_own_where_construct_knows_one(source):
-    size = walk(source).size
+    size = size_of(walk(source))
     try:
         known = source.sizeof()
     except construct.SizeofError:
@@ -434,7 +430,7 @@ def test_a_bit_of_the_wire_is_the_bit_of_the_field_that_its_position_names(sourc
         assert len(bits) == item.type.bits
         for weight, place in enumerate(reversed(bits)):
             assert owners.setdefault(place, (item.label, weight)) == (item.label, weight), "two own one bit"
-    size = layout.size.lowest // 8
+    size = size_of(layout).lowest // 8
     assert len(owners) == 8 * size
     for (byte, bit), (label, weight) in owners.items():
         data = bytearray(size)

@@ -8,7 +8,7 @@ import pytest
 from construct import BitsInteger, BitStruct, Byte, Bytewise, Flag, Padding, Struct, len_, this
 
 from wirelock import SchemaError
-from wirelock.layout.nodes import MAX_ARRAY_DEPTH, MAX_DEPTH
+from wirelock.layout.limits import MAX_ARRAY_DEPTH, MAX_DEPTH
 from wirelock.layout.walk import walk
 
 
@@ -74,8 +74,6 @@ REFUSALS = {
         "b",
         "a bit region must have a fixed size",
     ),
-    "VarInt": (x(construct.VarInt), "x", "VarInt is not a kind that wirelock reads here"),
-    "ZigZag": (x(construct.ZigZag), "x", "ZigZag is not a kind"),
     # bit regions
     "a region of twelve bits": (
         Struct("n" / Byte, "x" / BitStruct("a" / BitsInteger(4), "b" / BitsInteger(8))),
@@ -127,8 +125,8 @@ REFUSALS = {
         "x",
         "an array of layouts that are no whole bytes",
     ),
-    "BitsSwapped": (x(construct.BitsSwapped(Byte)), "x", "this Transformed is not a kind"),
-    "ByteSwapped": (x(construct.ByteSwapped(construct.Int24ub)), "x", "this Transformed is not a kind"),
+    "BitsSwapped": (x(construct.BitsSwapped(Byte)), "x", "BitsSwapped around anything but"),
+    "ByteSwapped": (x(construct.ByteSwapped(construct.Bytes(3))), "x", "ByteSwapped around anything but"),
     # names
     "an unnamed integer": (Struct("n" / Byte, Byte), "integer#1", "must be constant or computed"),
     "an unnamed If": (
@@ -181,7 +179,6 @@ REFUSALS = {
     "a negative length": (x(construct.Bytes(-1)), "x", "a length of -1"),
     "a negative count": (x(construct.Array(-1, Byte)), "x", "a count of -1"),
     "an enormous count": (x(construct.Array(1 << 32, Byte)), "x", "a count of 4294967296"),
-    "a length by a lambda": (x(construct.Bytes(lambda ctx: ctx.n)), "x", "a function cannot be read"),
     "a length that is text": (x(construct.Bytes("4")), "x", "`'4'` is no integer"),
     "a length of a float": (x(construct.Bytes(2.0)), "x", "`2.0` is no integer"),
     "a count in a Flag": (x(construct.PrefixedArray(Flag, Byte)), "x", "a count in Flag"),
@@ -190,11 +187,10 @@ REFUSALS = {
         "x",
         "a count in Enum",
     ),
-    "a count in VarInt": (x(construct.PrefixedArray(construct.VarInt, Byte)), "x", "VarInt is not a kind"),
     "an Array that discards": (
         x(construct.Array(2, Byte, discard=True)),
         "x",
-        "an Array that discards its elements loses them",
+        "Array that discards its elements loses them",
     ),
     # constants, enumerations, flags
     "a constant too large": (x(construct.Const(256, Byte)), "x", "the constant 256 does not fit"),
@@ -232,7 +228,6 @@ REFUSALS = {
     ),
     "a flag too large": (x(construct.FlagsEnum(Byte, a=256)), "x", "the member a = 256 does not fit"),
     # choices
-    "IfThenElse": (x(construct.IfThenElse(this.n > 0, Byte, Byte)), "x", "IfThenElse is not a kind"),
     "a Switch without cases": (x(construct.Switch(this.n, {})), "x", "a Switch without cases"),
     "a case of text": (x(construct.Switch(this.n, {"a": Byte})), "x", "the case 'a' can never be the key"),
     "a case of None": (x(construct.Switch(this.n, {None: Byte})), "x", "the case None can never be the key"),
@@ -264,19 +259,19 @@ REFUSALS = {
     ),
     "a Switch of a constant": (x(construct.Switch(1, {1: Byte})), "x", "the condition is always 1"),
     "a refusal inside a case": (
-        x(construct.Switch(this.n, {1: construct.GreedyBytes})),
+        x(construct.Switch(this.n, {1: construct.Tell})),
         "x.<1>",
-        "GreedyBytes is not a kind",
+        "Tell is not a kind",
     ),
     "a refusal inside a default": (
-        x(construct.Switch(this.n, {1: Byte}, construct.GreedyBytes)),
+        x(construct.Switch(this.n, {1: Byte}, construct.Tell)),
         "x.<default>",
-        "GreedyBytes is not a kind",
+        "Tell is not a kind",
     ),
     "a refusal inside an element": (
-        x(construct.Array(2, Struct("a" / construct.GreedyBytes))),
+        x(construct.Array(2, Struct("a" / construct.Tell))),
         "x.[].a",
-        "GreedyBytes is not a kind",
+        "Tell is not a kind",
     ),
     # rebuilding
     "a Rebuild of bytes": (
@@ -288,11 +283,6 @@ REFUSALS = {
         x(construct.Array(2, construct.Rebuild(Byte, 1))),
         "x.[]",
         "Rebuild is not a kind",
-    ),
-    "a Rebuild by a lambda": (
-        x(construct.Rebuild(Byte, lambda ctx: ctx.n)),
-        "x",
-        "a function cannot be read",
     ),
     # too deep
     "65 nested structs": (structs(65), ".".join("v" * 64), "nested deeper than 64"),
@@ -319,41 +309,19 @@ def test_refusals_offer_a_remedy(name):
 
 
 LATER = {
-    "GreedyBytes": construct.GreedyBytes,
-    "GreedyRange": construct.GreedyRange(Byte),
-    "GreedyString": construct.GreedyString("utf8"),
-    "PascalString": construct.PascalString(Byte, "utf8"),
-    "PaddedString": construct.PaddedString(4, "utf8"),
-    "CString": construct.CString("utf8"),
-    "Prefixed": construct.Prefixed(Byte, construct.GreedyBytes),
-    "FixedSized": construct.FixedSized(4, construct.Bytes(4)),
-    "NullTerminated": construct.NullTerminated(construct.Bytes(4)),
-    "RepeatUntil": construct.RepeatUntil(construct.obj_ == 0, Byte),
     "Pointer": construct.Pointer(0, Byte),
     "Peek": construct.Peek(Byte),
     "Seek": construct.Seek(0),
     "Tell": construct.Tell,
-    "Terminated": construct.Terminated,
     "StopIf": construct.StopIf(this.n == 0),
-    "Padded": construct.Padded(4, Byte),
-    "Aligned": construct.Aligned(4, Byte),
-    "Optional": construct.Optional(Byte),
     "Select": construct.Select(construct.Const(b"a"), construct.Const(b"b")),
     "Union": construct.Union(0, "a" / Byte, "b" / construct.Int8sb),
     "Sequence": construct.Sequence(Byte, Byte),
     "FocusedSeq": construct.FocusedSeq("a", "a" / Byte),
-    "Computed": construct.Computed(this.n),
-    "Default": construct.Default(Byte, 3),
-    "Check": construct.Check(this.n > 0),
-    "Mapping": construct.Mapping(Byte, {"a": 1}),
-    "Hex": construct.Hex(Byte),
-    "HexDump": construct.HexDump(construct.Bytes(2)),
     "RawCopy": construct.RawCopy(Byte),
     "Checksum": construct.Checksum(Byte, lambda data: 0, this.n),
-    "Index": construct.Index,
     "ExprAdapter": construct.ExprAdapter(Byte, construct.obj_ + 1, construct.obj_ - 1),
     "ExprValidator": construct.ExprValidator(Byte, construct.obj_ == 1),
-    "OneOf": construct.OneOf(Byte, [1, 2]),
     "Slicing": construct.Slicing(construct.Array(3, Byte), 3, 0, 2),
     "Compressed": construct.Compressed(construct.GreedyBytes, "zlib"),
     "ProcessXor": construct.ProcessXor(5, construct.Bytes(2)),

@@ -25,19 +25,15 @@ from wirelock.layout.nodes import (
     If,
     Integer,
     Layout,
-    Length,
     Limit,
     Limited,
     Nothing,
-    Number,
-    Operation,
     Padding,
-    Path,
     Prefix,
-    Rule,
     Switch,
 )
 from wirelock.layout.positions import Cursor
+from wirelock.layout.terms import Length, Number, Operation, Path, Rule
 from wirelock.layout.walk import walk
 from wirelock.lock.diff import differences
 from wirelock.lock.lockfile import Entry, Lock, lock_text, read_lock

@@ -58,9 +58,9 @@ STATEMENTS = {
         ", the layout has not",
     ),
     "the layout itself": (
-        lambda: fields(Struct("a" / construct.GreedyBytes), {"a": bytes}),
+        lambda: fields(Struct("a" / construct.Tell), {"a": bytes}),
         "R.a",
-        "GreedyBytes is not a kind",
+        "Tell is not a kind",
     ),
     "no construct": (lambda: fields(5, {"a": int}), "R", "5 is no construct"),
     "derived() of what is not": (

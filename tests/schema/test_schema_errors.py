@@ -24,6 +24,8 @@ MESSAGES = {
     "unknown-case": (("3", "1, 2"), "there is no case for the key 3: there are 1, 2"),
     "unknown-member": (("5", "RED (1), BLUE (2)"), "5 is none of RED (1), BLUE (2)"),
     "out-of-range": (("5", "0..3"), "5 is not in 0..3"),
+    "bad-text": (("ff", "utf-8"), "ff is no utf-8"),
+    "too-large": (("ff ff", "64 bits"), "ff ff is more than 64 bits"),
     "wrong-type": (("bool True", "an int"), "bool True is not an int"),
     "unknown-version": (("9", "1, 2"), "version 9 is none of 1, 2"),
     "foreign": (("48 49", "57 53"), "48 49 is not 57 53"),

@@ -423,7 +423,7 @@ BAD_RULES = {
     "a space": (Rule("very small", this.a > 1), "the name is not lower-case words"),
     "an underscore": (Rule("very_small", this.a > 1), "the name is not lower-case words"),
     "a constant": (Rule("small", True), "the condition is always True"),
-    "a lambda": (Rule("small", lambda ctx: ctx.a > 1), "a function cannot be read"),
+    "a lambda": (Rule("small", lambda ctx: ctx.a is None), "`is`"),
     "no such field": (Rule("small", this.b > 1), "`b` is not a field"),
     "around the record": (Rule("small", this._.b > 1), "reads fields around the record"),
     "a member that is none": (Rule("small", this.k == "GREEN"), "is no member of `k`"),

@@ -34,6 +34,7 @@ from wirelock.codec.generated import GeneratedEngine
 from wirelock.codec.template import Template
 from wirelock.codec.trail import Found
 from wirelock.layout.nodes import ByteOrder
+from wirelock.layout.sizes import size_of
 from wirelock.layout.walk import walk
 
 
@@ -56,10 +57,10 @@ class Header:
 def declare(name: str, struct: Construct) -> Header:
     """Make a header from a Struct or BitStruct of fixed size, all of its fields named."""
     layout = replace(walk(struct), name=name)
-    assert layout.size.fixed and all(field.in_record for field in layout.fields), name
+    assert size_of(layout).fixed and all(field.in_record for field in layout.fields), name
     record: Any = namedtuple(name, [field.label for field in layout.fields])  # type: ignore[misc]
     template = Template(record, record, lambda values: record(**values), positional=True)
-    return Header(name, layout.size.lowest // 8, GeneratedEngine(layout, {name: template}).parse_prefix)
+    return Header(name, size_of(layout).lowest // 8, GeneratedEngine(layout, {name: template}).parse_prefix)
 
 
 # -- containers ----------------------------------------------------------------------------------

@@ -12,7 +12,21 @@ from typing import Any
 from wirelock.codec.template import Engine, Names, template_of
 from wirelock.codec.trail import Found, Frame, Trail
 from wirelock.errors import Fault
-from wirelock.layout.nodes import Array, Enum, Flags, If, Layout, Switch, Type, layouts_in, plain
+from wirelock.layout.nodes import (
+    Array,
+    Enum,
+    Flags,
+    If,
+    Layout,
+    Mapping,
+    Optional,
+    Padded,
+    Sized,
+    Switch,
+    Type,
+    layouts_in,
+    plain,
+)
 from wirelock.layout.positions import pieces_at
 
 
@@ -67,9 +81,15 @@ def _adopted(kind: Type, value: Any, frame: Frame, names: Names, trail: Trail) -
             member_type = names[name]
             assert isinstance(member_type, type)
             return member_type(value)
+        case Mapping(members=members):
+            return next(key for key, raw in members if raw == value)
         case Array(element=element):
-            return tuple(_adopted(element, item, frame, names, trail) for item in value)
-        case If(type=then):
+            items, outer = [], frame.index
+            for frame.index, item in enumerate(value):
+                items.append(_adopted(element, item, frame, names, trail))
+            frame.index = outer
+            return tuple(items)
+        case If(type=then) | Optional(inner=then) | Padded(inner=then) | Sized(inner=then):
             return _adopted(then, value, frame, names, trail)
         case Switch(key=key, cases=cases, default=default):
             chosen = dict(cases).get(int(frame.compute(key)), default)

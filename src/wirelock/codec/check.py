@@ -11,12 +11,17 @@ from dataclasses import replace
 from typing import Any
 
 from wirelock.codec.floats import round_float, same_float
+from wirelock.codec.locate import padded_size, until
+from wirelock.codec.scaled import raw_of
 from wirelock.codec.template import Names, template_of
-from wirelock.codec.trail import Found, Frame, Trail, value_text
+from wirelock.codec.text import find_mark, strip_nuls, text_fault
+from wirelock.codec.trail import Found, Frame, Trail, members_text, value_text
+from wirelock.codec.varint import varint_bytes, zigzag
 from wirelock.errors import Fault
 from wirelock.layout.nodes import (
     Array,
     Bytes,
+    Computed,
     Constant,
     Enum,
     Field,
@@ -26,22 +31,34 @@ from wirelock.layout.nodes import (
     If,
     Integer,
     Layout,
-    Length,
+    Mapping,
     Nothing,
+    Optional,
+    Padded,
     Padding,
-    Path,
     Prefix,
+    Rest,
+    Scaled,
+    Sized,
     Switch,
+    Terminated,
+    Terminator,
+    Text,
+    Time,
     Type,
+    Until,
+    VarInt,
     plain,
 )
 from wirelock.layout.operators import evaluate, paths_in
+from wirelock.layout.sizes import size_of
+from wirelock.layout.terms import Index, Length, Path
 
 
 def check(layout: Layout, record: Any, names: Names) -> Frame:
     """Return the values of a record that can be sent; raises Found with the first thing that cannot."""
     reader = RecordReader(names)
-    frame = reader.read(layout, record, "", None)
+    frame = reader.region(lambda: reader.read(layout, record, "", None))
     fault = reader.trail.value_fault()
     if fault is not None:
         raise Found(replace(fault, byte=None, pieces=()))
@@ -67,6 +84,19 @@ class RecordReader:
     def __init__(self, names: Names) -> None:
         self.names = names
         self.trail = Trail()
+        self.bit = 0
+        """The bits written so far."""
+        self.absent: tuple[int, str] | None = None
+        """Where in the region the first Optional is absent, with its path."""
+
+    def region(self, read: Callable[[], Any]) -> Any:
+        """Check a region: where an Optional is absent, nothing may follow."""
+        outer, self.absent = self.absent, None
+        found = read()
+        if self.absent is not None and self.absent[0] < self.bit:
+            raise _refuse("bad-count", self.absent[1], "None", "a value: bytes follow it")
+        self.absent = outer
+        return found
 
     def read(self, kind: Type, value: Any, path: str, frame: Frame | None) -> Any:
         """Check one value against its type and return it as a frame holds it."""
@@ -91,21 +121,58 @@ class RecordReader:
                 if type(value) is not type(wanted) or value != wanted:
                     raise _refuse("constant", path, value_text(value), value_text(wanted))
                 mark.value = wanted
-            case Nothing() | Padding():
+                self.bit += size_of(inner).lowest
+            case Nothing() | Padding() | Terminated():
                 if value is not None:
                     raise _wrong_type(path, value, "None")
-                if isinstance(inner, Padding) and not isinstance(inner.length, int):
-                    assert frame is not None
-                    if (length := frame.compute(inner.length)) < 0:
-                        raise _refuse("bad-count", path, length, "0 or more")
-            case Integer():
+                if isinstance(inner, Padding):
+                    length = inner.length
+                    if not isinstance(length, int):
+                        assert frame is not None
+                        if (length := frame.compute(length)) < 0:
+                            raise _refuse("bad-count", path, length, "0 or more")
+                    self.bit += inner.unit * length
+            case Text():
+                mark.value = self._text(inner, value, path, frame)
+            case VarInt():
                 mark.value = self._integer(inner, value, path)
+                self.bit += 8 * _varint_size(inner, mark.value)
+            case Padded():
+                mark.value = self._padded(inner, value, path, frame)
+            case Sized():
+                mark.value = self._sized(inner, value, path, frame)
+            case Optional(inner=there):
+                if value is not None:
+                    mark.value = self.read(there, value, path, frame)
+                elif self.absent is None:
+                    self.absent = self.bit, path
+            case Computed(expression=expression, boolean=boolean):
+                assert frame is not None
+                mark.value = (bool if boolean else int)(frame.compute(expression))
+                if type(value) is not type(mark.value):
+                    raise _wrong_type(path, value, "a bool" if boolean else "an int")
+                if value != mark.value:
+                    raise _refuse("bad-count", path, value, mark.value)
+            case Integer() | Time():
+                integer = inner.integer if isinstance(inner, Time) else inner
+                mark.value = self._integer(integer, value, path)
+                self.bit += integer.bits
+            case Mapping(integer=integer, members=members):
+                found = [raw for key, raw in members if type(key) is type(value) and key == value]
+                if not found:
+                    raise _refuse("unknown-member", path, repr(value), members_text(inner))
+                mark.value = found[0]
+                self.bit += integer.bits
+            case Scaled():
+                mark.value = self._scaled(inner, value, path)
+                self.bit += inner.integer.bits
             case Enum(integer=integer) | Flags(integer=integer):
                 wanted_type = self.names[inner.name]
                 assert isinstance(wanted_type, type)
                 if type(value) is not wanted_type:
                     raise _wrong_type(path, value, f"a member of {inner.name}")
                 mark.value = self._integer(integer, int(value), path)
+                self.bit += integer.bits
                 if isinstance(inner, Flags) and mark.value & ~inner.mask:
                     written = f"{mark.value & inner.mask:#x}"
                     raise _refuse("not-canonical", path, f"{mark.value:#x}", written)
@@ -113,14 +180,16 @@ class RecordReader:
                 if type(value) is not bool:
                     raise _wrong_type(path, value, "a bool")
                 mark.value = value
+                self.bit += inner.bits
             case Float(bits=bits):
                 mark.value = self._float(bits, value, path)
+                self.bit += bits
         return mark.value
 
     def _layout(self, layout: Layout, record: Any, path: str, parent: Frame | None) -> Frame:
         if type(record) is not template_of(self.names, layout.name).record:
             raise _wrong_type(path, record, f"a {layout.name}")
-        frame = Frame(layout, path, 0, parent)
+        frame = Frame(layout, path, 0, parent, index=parent.index if parent else 0)
         for field in layout.fields:
             name = f"{path}.{field.label}" if path else field.label
             if field.in_record:
@@ -152,21 +221,112 @@ class RecordReader:
     def _array(self, kind: Array, value: Any, path: str, frame: Frame | None) -> list[Any]:
         if type(value) is not tuple:
             raise _wrong_type(path, value, "a tuple")
-        if isinstance(kind.count, Prefix):
-            highest = kind.count.integer.highest
-            if len(value) > highest:
-                raise _refuse("bad-count", path, len(value), f"{highest} or less")
-        else:
-            self._same_length(kind.count, len(value), path, frame)
-        return [self.read(kind.element, item, f"{path}[{i}]", frame) for i, item in enumerate(value)]
+        match kind.count:
+            case Prefix(integer=integer):
+                if len(value) > integer.highest:
+                    raise _refuse("bad-count", path, len(value), f"{integer.highest} or less")
+                self.bit += 8 * _prefix_size(integer, len(value))
+            case Rest():
+                pass
+            case Until():
+                if not value:
+                    raise _refuse("bad-count", path, "length 0", "1 or more")
+            case stated:
+                self._same_length(stated, len(value), path, frame)
+        outer, items = frame.index if frame else 0, []
+        for number, item in enumerate(value):
+            if frame:
+                frame.index = number
+            items.append(self.read(kind.element, item, f"{path}[{number}]", frame))
+            if isinstance(kind.count, Until):
+                assert frame is not None
+                if until(kind.count, items[-1], frame) != (number == len(value) - 1):
+                    told = "an element that ends it, last and nowhere else"
+                    raise _refuse("bad-count", path, f"length {len(value)}", told)
+        if frame:
+            frame.index = outer
+        return items
 
     def _octets(self, kind: Bytes, value: Any, path: str, frame: Frame | None) -> bytes:
         if type(value) is not bytes:
             raise _wrong_type(path, value, "bytes")
         self._same_length(kind.length, len(value), path, frame)
+        self.bit += 8 * len(value)
+        return value
+
+    def _text(self, kind: Text, value: Any, path: str, frame: Frame | None) -> str:
+        if type(value) is not str:
+            raise _wrong_type(path, value, "a str")
+        try:
+            raw = value.encode(kind.encoding)
+        except UnicodeEncodeError:
+            raise _refuse("bad-text", path, repr(value), f"text in {kind.encoding}") from None
+        if (fault := text_fault(raw, kind.encoding, kind.closed, path, None)) is not None:
+            raise Found(fault)
+        if isinstance(kind.inner, Sized):
+            self._enclosed(kind.inner, len(raw), raw, path, frame)
+        else:
+            self._octets(kind.inner, raw, path, frame)
+        return value
+
+    def _sized(self, kind: Sized, value: Any, path: str, frame: Frame | None) -> Any:
+        start = self.bit
+        found = self.region(lambda: self.read(kind.inner, value, path, frame))
+        size, self.bit = (self.bit - start) // 8, start
+        self._enclosed(kind, size, found if isinstance(found, bytes) else b"", path, frame)
+        return found
+
+    def _enclosed(self, kind: Sized, size: int, content: bytes, path: str, frame: Frame | None) -> None:
+        """Check that what is inside of a region takes its size; `content` is it, where only bytes are."""
+        if strip_nuls(content, kind.stripped or 1) != content and kind.stripped:
+            raise _refuse("not-canonical", path, "NUL bytes at the end", "none: they are padding")
+        match kind.extent:
+            case Terminator(mark=mark):
+                if len(content) % len(mark) or find_mark(content, 0, len(content), mark) >= 0:
+                    raise _refuse("not-canonical", path, content, f"bytes without {mark.hex(' ')}")
+                self.bit += 8 * (size + len(mark))
+            case Prefix(integer=integer, includes=includes):
+                stated = size + (integer.bits // 8 if includes and isinstance(integer, Integer) else 0)
+                if stated > integer.highest:
+                    raise _refuse("bad-count", path, f"size {stated}", f"{integer.highest} or less")
+                self.bit += 8 * (size + _prefix_size(integer, stated))
+            case stated:
+                if not isinstance(stated, int):
+                    assert frame is not None
+                    stated = int(frame.compute(stated))
+                if size > stated or (size < stated and not kind.stripped):
+                    allowed = f"{stated} or less" if kind.stripped else str(stated)
+                    raise _refuse("bad-count", path, f"size {size}", allowed)
+                self.bit += 8 * stated
+
+    def _padded(self, kind: Padded, value: Any, path: str, frame: Frame | None) -> Any:
+        start = self.bit
+        found = self.read(kind.inner, value, path, frame)
+        size = (self.bit - start) // 8
+
+        def compute(stated: Any) -> int:
+            return stated if isinstance(stated, int) else int(frame.compute(stated))  # type: ignore[union-attr]
+
+        target = padded_size(kind, size, compute)
+        if target < size:
+            raise _refuse("bad-count", path, f"size {size}", f"{target} or less")
+        self.bit = start + 8 * target
+        return found
+
+    def _scaled(self, kind: Scaled, value: Any, path: str) -> float:
+        if type(value) is not float:
+            raise _wrong_type(path, value, "a float")
+        raw = raw_of(value, kind.multiply, kind.add, kind.divide)
+        if raw is None:
+            raise _refuse("not-canonical", path, value, "a value on a step")
+        if not kind.integer.lowest <= raw <= kind.integer.highest:
+            ends = kind.value(kind.integer.lowest), kind.value(kind.integer.highest)
+            raise _refuse("out-of-range", path, value, f"{min(ends)}..{max(ends)}")
         return value
 
     def _same_length(self, wanted: Any, found: int, path: str, frame: Frame | None) -> None:
+        if isinstance(wanted, Rest):
+            return
         if not isinstance(wanted, int):
             assert frame is not None
             wanted = frame.compute(wanted)
@@ -183,7 +343,7 @@ class RecordReader:
             raise _refuse("unknown-case", path, int(key), ", ".join(str(case) for case, _ in kind.cases))
         return self.read(kind.default, value, path, frame)
 
-    def _integer(self, kind: Integer, value: Any, path: str) -> int:
+    def _integer(self, kind: Integer | VarInt, value: Any, path: str) -> int:
         if type(value) is not int:
             raise _wrong_type(path, value, "an int")
         if not kind.lowest <= value <= kind.highest:
@@ -204,11 +364,19 @@ class RecordReader:
         return value
 
 
+def _varint_size(kind: VarInt, value: int) -> int:
+    return len(varint_bytes(zigzag(value) if kind.zigzag else value))
+
+
+def _prefix_size(kind: Integer | VarInt, value: int) -> int:
+    return _varint_size(kind, value) if isinstance(kind, VarInt) else kind.bits // 8
+
+
 def implied(
     item: Field,
     layout: Layout,
     record: Any,
-    outer: Callable[[Path | Length], Any],
+    outer: Callable[[Path | Length | Index], Any],
     left_out: Callable[[Any], bool] = lambda value: False,
 ) -> Any:
     """Return the value of a constant, absent or derived field, computed from a record's attributes.
@@ -223,17 +391,20 @@ def implied(
     if item.derived is None:
         return None
 
-    return int(evaluate(item.derived, lambda wanted: _look(wanted, layout, record, outer, left_out)))
+    value = int(evaluate(item.derived, lambda wanted: _look(wanted, layout, record, outer, left_out)))
+    return bool(value) if isinstance(kind, Computed) and kind.boolean else value
 
 
 def _look(
-    wanted: Path | Length,
+    wanted: Path | Length | Index,
     layout: Layout,
     record: Any,
-    outer: Callable[[Path | Length], Any],
+    outer: Callable[[Path | Length | Index], Any],
     left_out: Callable[[Any], bool],
 ) -> Any:
     """Return what an expression of this layout finds at a path, for `implied`."""
+    if isinstance(wanted, Index):
+        return outer(wanted)
     path = wanted.path if isinstance(wanted, Length) else wanted
     if path.up:
         return outer(wanted)
@@ -245,13 +416,17 @@ def _look(
         inner = plain(part.type)
         assert isinstance(inner, Layout)
 
-        def around(beyond: Path | Length) -> Any:
+        def around(beyond: Path | Length | Index) -> Any:
+            if isinstance(beyond, Index):
+                return outer(beyond)
             way = beyond.path if isinstance(beyond, Length) else beyond
             return _look(_alike(beyond, way.up - 1, way.names), layout, record, outer, left_out)
 
         return _look(_alike(wanted, 0, path.names[1:]), inner, found, around, left_out)
     if isinstance(wanted, Length):
         return len(found)
+    if isinstance(kind := plain(part.type), Mapping):
+        return dict(kind.members)[found]
     if not isinstance(found, int | float):
         raise TypeError(found)
     return found

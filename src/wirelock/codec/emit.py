@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from wirelock.codec.floats import FORMATS
 from wirelock.layout.nodes import (
@@ -20,21 +20,24 @@ from wirelock.layout.nodes import (
     Bytes,
     Constant,
     Enum,
-    Expression,
     Flag,
     Flags,
     Float,
     Integer,
-    Length,
     Limit,
-    Operation,
+    Mapping,
+    Multiple,
+    Padded,
     Padding,
-    Path,
+    Scaled,
+    Time,
     Type,
+    integer_of,
     plain,
-    size_of,
 )
 from wirelock.layout.operators import number_source, python_source
+from wirelock.layout.sizes import size_of
+from wirelock.layout.terms import Expression, Index, Length, Operation, Path
 
 UNROLLED: Final = 16
 """Arrays of up to so many scalars are read within the run around them; longer ones on their own."""
@@ -77,7 +80,7 @@ class Writer:
         """Return a new name like the hint."""
         base = "".join(letter if letter.isalnum() else "_" for letter in hint).strip("_") or "value"
         base = base if base.isidentifier() else f"_{base}"
-        base = f"field_{base}" if base.startswith("STRUCT_") else base
+        base = f"field_{base}" if base.startswith(("STRUCT_", "TABLE_")) else base
         found, number = base, 2
         while found in self._taken:
             found, number = f"{base}_{number}", number + 1
@@ -107,14 +110,24 @@ def wrapped(line: str) -> list[str]:
 
 
 class Constants:
-    """The module-level names of the generated source: compiled formats."""
+    """The module-level names of the generated source: compiled formats, and tables of Mappings."""
 
     def __init__(self) -> None:
         self.structs: dict[str, str] = {}
+        self.tables: dict[str, str] = {}
 
     def struct(self, fmt: str) -> str:
         """Return the name of a compiled format."""
         return self.structs.setdefault(fmt, f"STRUCT_{len(self.structs) + 1}")
+
+    def table(self, entries: dict[Any, Any]) -> str:
+        """Return the name of a dict."""
+        return self.tables.setdefault(repr(entries), f"TABLE_{len(self.tables) + 1}")
+
+    def lines(self) -> list[str]:
+        """Return the lines that define the names."""
+        formats = [f'{name} = Struct("{fmt}")' for fmt, name in self.structs.items()]
+        return formats + [line for text, name in self.tables.items() for line in wrapped(f"{name} = {text}")]
 
 
 @dataclass(slots=True)
@@ -133,13 +146,21 @@ class Value:
 
 @dataclass(slots=True)
 class Sight:
-    """What expressions of one layout can see."""
+    """What expressions of one layout can see; `index` is the text of the element's number."""
 
     parent: Sight | None
     values: dict[str, Value] = field(default_factory=dict)
+    index: str = ""
 
-    def text_of(self, wanted: Path | Length) -> str:
-        """Return the source text of a field's value or length."""
+    def inside(self) -> Sight:
+        """Return the sight of a record in this one."""
+        return Sight(self, index=self.index)
+
+    def text_of(self, wanted: Path | Length | Index) -> str:
+        """Return the source text of a field's value or length, or of the element's number."""
+        if isinstance(wanted, Index):
+            assert self.index, "an index outside of an array"
+            return self.index
         path = wanted.path if isinstance(wanted, Length) else wanted
         sight: Sight | None = self
         for _ in range(path.up):
@@ -168,7 +189,7 @@ class Sight:
         def name_of(part: Expression) -> str | None:
             if shared and part in shared:
                 return shared[part]
-            return self.text_of(part) if isinstance(part, Path | Length) else None
+            return self.text_of(part) if isinstance(part, Path | Length | Index) else None
 
         return python_source(expression, name_of)
 
@@ -213,7 +234,7 @@ def limits_source(text: str, limits: tuple[Limit, ...]) -> str:
             parts.append(f"{found.pop(low)} <= {what} <= {found.pop(high)}")
     words = {
         "ge": "{0} >= {1}", "gt": "{0} > {1}", "le": "{0} <= {1}", "lt": "{0} < {1}",
-        "multiple_of": "{0} % {1} == 0", "one_of": "{0} in {1}",
+        "multiple_of": "{0} % {1} == 0", "one_of": "{0} in {1}", "none_of": "{0} not in {1}",
         "min_length": "len({0}) >= {1}", "max_length": "len({0}) <= {1}",
     }  # fmt: skip
     parts += [words[kind].format(text, value) for kind, value in found.items()]
@@ -275,9 +296,7 @@ class Group:
         if self.split:
             return ("B", "") if self.octets == 1 else (f"{self.octets}s", "")
         kind = plain(self.slots[0].kind)
-        if isinstance(kind, Constant):
-            kind = kind.type
-        inner = kind.integer if isinstance(kind, Enum | Flags) else kind
+        inner = integer_of(kind) or kind
         order = ""
         if isinstance(inner, Integer | Float) and inner.bits > 8:
             order = "<" if inner.order == "little" else ">"
@@ -353,7 +372,7 @@ class Run:
 def is_leaf(kind: Type) -> bool:
     """Whether a run can hold a value of this type as one slot."""
     match plain(kind):
-        case Integer() | Float() | Flag() | Enum() | Flags() | Constant():
+        case Integer() | Float() | Flag() | Enum() | Flags() | Mapping() | Scaled() | Time() | Constant():
             return True
         case Bytes(length=length) | Padding(length=length):
             return isinstance(length, int)
@@ -372,6 +391,14 @@ def padding_source(kind: Padding, count: str = "") -> str:
     """Return source for the bytes of a padding; `count` is its length where that is no constant."""
     octet = kind.pattern * 0xFF if kind.unit == 1 else kind.pattern
     return f"{bytes([octet])!r} * {count or size_of(kind).lowest // 8}"
+
+
+def padding_size_source(kind: Padded, size: str, sight: Sight) -> str:
+    """Return source for the bytes of padding behind an inner value of `size` bytes."""
+    if isinstance(kind.length, Multiple):
+        return f"-({size}) % {kind.length.of}"
+    length = str(kind.length) if isinstance(kind.length, int) else sight.operand(kind.length)
+    return f"{length} - ({size})"
 
 
 def padding_bits(kind: Padding) -> int:

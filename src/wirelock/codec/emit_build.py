@@ -6,78 +6,90 @@ TypeError or struct.error, or return None. Reads the Layout and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from wirelock.codec.emit import (
     Constants,
-    Group,
-    Piece,
-    Run,
     Sight,
-    Slot,
     Value,
-    Writer,
     emit_rule,
     is_leaf,
     is_unrolled,
     limits_source,
-    padding_bits,
+    padding_size_source,
     padding_source,
     simple_element,
 )
+from wirelock.codec.emit_build_runs import RunWriter
 from wirelock.errors import SchemaError
 from wirelock.layout.nodes import (
     Array,
     Bytes,
+    Computed,
     Constant,
-    Enum,
-    Flag,
     Flags,
     Float,
     If,
-    Integer,
     Layout,
     Limit,
+    Limited,
+    Mapping,
     Nothing,
+    Optional,
+    Padded,
     Padding,
     Prefix,
+    Rest,
+    Sized,
     Switch,
+    Terminated,
+    Terminator,
+    Text,
     Type,
+    Until,
+    VarInt,
     limits_of,
     plain,
 )
+from wirelock.layout.sizes import padding_behind, size_of
+from wirelock.layout.terms import Expression
 
 BUILD_NAMES: Final = ("record", "parts", "packed")
 """What the function calls its argument and its own variables."""
 
 
-class BuildEmitter:
+class BuildEmitter(RunWriter):
     """Writes the build function of one layout."""
 
-    def __init__(self, constants: Constants, spelled: Mapping[str, str], taken: set[str]) -> None:
-        self.constants = constants
-        self.spelled = spelled
-        self.writer = Writer({*taken, *BUILD_NAMES})
-        self.run = Run()
-        self.appends = 0
+    def __init__(self, constants: Constants, spelled: dict[str, str], taken: set[str]) -> None:
+        super().__init__(constants, spelled, {*taken, *BUILD_NAMES})
+        self.absent = ""
 
     def function(self, layout: Layout) -> list[str]:
         """Return the lines of the function."""
         lines = self.writer.lines
         value = self._read(layout, "record", "", None)
-        self._write(layout, value, "", None)
-        self._flush()
+        with self._region():
+            self._write(layout, value, "", None)
+            self.flush()
         last = "    parts.append("
         if self.appends == 1 and lines and lines[-1].startswith(last):
             lines[-1] = f"    return {lines[-1].removeprefix(last)[:-1]}"
             return ["def build(record):", *lines]
         return ["def build(record):", "    parts = []", *lines, '    return b"".join(parts)']
 
-    def _append(self, text: str) -> None:
-        """Write the line that adds bytes to the record's."""
-        self.appends += 1
-        self.writer.line(f"parts.append({text})")
+    @contextmanager
+    def _region(self) -> Iterator[None]:
+        """Write a region. Where an Optional in it is absent nothing may follow, to be read in its place."""
+        writer, outer, header = self.writer, self.absent, len(self.writer.lines)
+        self.absent = writer.name("absent")
+        yield
+        if any(self.absent in line for line in writer.lines[header:]):
+            writer.lines.insert(header, "    " * writer.depth + f"{self.absent} = -1")
+            writer.give_up_if(f"{self.absent} >= 0 and any(parts[{self.absent}:])")
+        self.absent = outer
 
     # -- reading attributes
 
@@ -115,7 +127,7 @@ class BuildEmitter:
         outer: Sight | None,
         bound: list[tuple[Layout, Sight, str]],
     ) -> Value:
-        writer, sight = self.writer, Sight(outer)
+        writer, sight = self.writer, outer.inside() if outer else Sight(None)
         writer.give_up_if(f"type({name}) is not {self.spelled[layout.name]}")
         for field in layout.fields:
             kind = plain(field.type)
@@ -127,10 +139,8 @@ class BuildEmitter:
             writer.line(f"{target} = {name}.{field.label}")
             if isinstance(kind, Layout):
                 sight.values[field.label] = self._bind(kind, target, target, sight, bound)
-            elif isinstance(kind, Flags):
-                sight.values[field.label] = self._flags(kind, target)
             else:
-                sight.values[field.label] = Value(target, target, f"len({target})")
+                sight.values[field.label] = self._plain(kind, target)
         bound.append((layout, sight, hint))
         return Value(name, name, fields=sight.values)
 
@@ -139,6 +149,24 @@ class BuildEmitter:
         raw = self.writer.name(f"{name}_bits")
         self.writer.line(f"{raw} = int({name})")
         return Value(raw, raw)
+
+    def _plain(self, kind: Type, name: str) -> Value:
+        """Return the value behind a variable that holds no record; as a number where there is one."""
+        while isinstance(kind, Padded | Sized | Limited):
+            kind = kind.inner
+        if isinstance(kind, Flags):
+            return self._flags(kind, name)
+        if isinstance(kind, Mapping):
+            return self._mapping(kind, name)
+        return Value(name, name, f"len({name})")
+
+    def _mapping(self, kind: Mapping, name: str) -> Value:
+        wanted = type(kind.members[0][0]).__name__
+        self.writer.give_up_if(f"type({name}) is not {wanted}")
+        raw = self.writer.name(f"{name}_raw")
+        self.writer.line(f"{raw} = {self.constants.table(dict(kind.members))}.get({name})")
+        self.writer.give_up_if(f"{raw} is None")
+        return Value(raw, raw, trusted=True)
 
     # -- writing values
 
@@ -150,36 +178,64 @@ class BuildEmitter:
             return
         match inner:
             case Layout():
-                own = Sight(sight, value.fields)
+                own = Sight(sight, value.fields, sight.index if sight else "")
                 for field in inner.fields:
                     name = f"{hint}_{field.label}" if hint else field.label
                     self._write(field.type, own.values[field.label], name, own)
-            case Nothing():
+            case Nothing() | Terminated():
                 if value.text != "None":
                     self.writer.give_up_if(f"{value.text} is not None")
+            case Computed(expression=expression, boolean=boolean):
+                if not value.trusted:
+                    assert sight is not None
+                    wanted = "bool" if boolean else "int"
+                    self.writer.give_up_if(
+                        f"type({value.text}) is not {wanted} or {value.text} != {sight.operand(expression)}"
+                    )
+            case Padded() if (padding := padding_behind(inner)) is not None:
+                self._write(inner.inner, self._around(inner, value, sight), hint, sight)
+                self.run.add(Padding(padding, 8, inner.pattern), Value("None", "None"), (), f"{hint}_padding")
             case Array() if is_unrolled(inner, self.run.bits % 8):
                 self._unrolled(inner, value, hint, sight)
             case _:
                 assert sight is not None
-                self._flush()
+                self.flush()
                 self._dynamic(inner, limits, value, hint, sight)
 
     def _dynamic(self, kind: Type, limits: tuple[Limit, ...], value: Value, hint: str, sight: Sight) -> None:
         writer = self.writer
         match kind:
             case Bytes(length=length):
-                assert not isinstance(length, int)
                 writer.give_up_if(f"type({value.text}) is not bytes")
-                writer.give_up_if(f"len({value.text}) != {sight.operand(length)}")
+                if not isinstance(length, Rest):
+                    wanted = str(length) if isinstance(length, int) else sight.operand(length)
+                    writer.give_up_if(f"len({value.text}) != {wanted}")
                 if limits:
                     writer.unless(limits_source(value.text, limits))
-                self._append(value.text)
+                self.append(value.text)
+            case Text():
+                self._text(kind, limits, value, hint, sight)
+            case VarInt():
+                writer.give_up_if(f"type({value.text}) is not int")
+                if limits:
+                    writer.unless(limits_source(value.text, limits))
+                self._varint(kind, value.text)
+            case Sized():
+                self._sized(kind, value, hint, sight)
+            case Padded():
+                self._padded(kind, value, hint, sight)
+            case Optional(inner=there):
+                writer.line(f"if {value.text} is not None:")
+                self._block(there, value, hint, sight)
+                writer.line(f"elif {self.absent} < 0:")
+                writer.line(f"    {self.absent} = len(parts)")
+                self.appends += 2
             case Padding(length=length):
-                assert not isinstance(length, int)
+                assert not isinstance(length, int | Rest)
                 count = writer.name(f"{hint}_length")
                 writer.line(f"{count} = {sight.source(length)}")
                 writer.give_up_if(f"{value.text} is not None or {count} < 0")
-                self._append(padding_source(kind, count))
+                self.append(padding_source(kind, count))
             case Array():
                 self._array(kind, limits, value, hint, sight)
             case If(condition=condition, type=then):
@@ -207,16 +263,114 @@ class BuildEmitter:
         inner = plain(kind)
         if isinstance(inner, Layout):
             return self._read(inner, name, name, sight)
-        if isinstance(inner, Flags):
-            return self._flags(inner, name)
-        return Value(name, name, f"len({name})")
+        return self._plain(inner, name)
 
-    def _block(self, kind: Type, value: Value, hint: str, sight: Sight) -> None:
-        """A value in a branch of its own: everything about it is written there."""
+    def _around(self, kind: Padded | Sized, value: Value, sight: Sight | None) -> Value:
+        """Return the value of what is inside of a region or before padding: a record is bound only there."""
+        inner = plain(kind.inner)
+        if isinstance(inner, Layout) and not value.fields:
+            return self._element(inner, value.text, sight)
+        return value
+
+    def _varint(self, kind: VarInt, text: str) -> None:
+        self.append(f"varint_bytes({f'zigzag({text})' if kind.zigzag else text})")
+        if kind.zigzag:
+            self.writer.unless(f"{kind.lowest} <= {text} <= {kind.highest}")
+
+    def _prefix(self, prefix: Prefix, text: str) -> None:
+        """Write a count or size: a number that was computed."""
+        if isinstance(prefix.integer, VarInt):
+            self._varint(prefix.integer, text)
+        else:
+            self.run.add(prefix.integer, Value(text, text, trusted=True), (), text)
+            self.flush()
+
+    def _sized(self, kind: Sized, value: Value, hint: str, sight: Sight) -> None:
+        writer = self.writer
+        inner, body = plain(kind.inner), writer.name(f"{hint}_bytes")
+        if inner == Bytes(Rest()):
+            writer.give_up_if(f"type({value.text}) is not bytes")
+            if limits := limits_of(kind.inner):
+                writer.unless(limits_source(value.text, limits))
+            writer.line(f"{body} = {value.text}")
+        else:
+            start = writer.name(f"{hint}_start")
+            writer.line(f"{start} = len(parts)")
+            self.appends += 2
+            with self._region():
+                self._write(kind.inner, self._around(kind, value, sight), hint, sight)
+                self.flush()
+            writer.line(f'{body} = b"".join(parts[{start}:])')
+            writer.line(f"del parts[{start}:]")
+        self._enclosed(kind, body, hint, sight)
+
+    def _enclosed(self, kind: Sized, body: str, hint: str, sight: Sight) -> None:
+        """Write bytes that fill a region, and what says where it ends."""
+        writer = self.writer
+        if kind.stripped:
+            writer.give_up_if(f"strip_nuls({body}, {kind.stripped}) != {body}")
+        match kind.extent:
+            case Terminator(mark=mark):
+                uneven = f"len({body}) % {len(mark)} or " if len(mark) > 1 else ""
+                writer.give_up_if(f"{uneven}find_mark({body}, 0, len({body}), {mark!r}) >= 0")
+                self.append(f"{body} + {mark!r}")
+            case Prefix() as prefix:
+                own = size_of(prefix.integer).lowest // 8 if prefix.includes else 0
+                size = writer.name(f"{hint}_size")
+                writer.line(f"{size} = len({body}){f' + {own}' if own else ''}")
+                self._prefix(prefix, size)
+                self.append(body)
+            case length:
+                wanted = str(length) if isinstance(length, int) else sight.operand(length)
+                writer.give_up_if(f"len({body}) {'>' if kind.stripped else '!='} {wanted}")
+                self.append(f"{body}.ljust({wanted}, b'\\0')" if kind.stripped else body)
+
+    def _text(self, kind: Text, limits: tuple[Limit, ...], value: Value, hint: str, sight: Sight) -> None:
+        writer, inner = self.writer, kind.inner
+        writer.give_up_if(f"type({value.text}) is not str")
+        if limits:
+            writer.unless(limits_source(value.text, limits))
+        body = writer.name(f"{hint}_bytes")
+        writer.line(f'{body} = encode_text({value.text}, "{kind.encoding}", {kind.closed})')
+        writer.give_up_if(f"{body} is None")
+        if isinstance(inner, Sized):
+            self._enclosed(inner, body, hint, sight)
+            return
+        if not isinstance(inner.length, Rest):
+            wanted = str(inner.length) if isinstance(inner.length, int) else sight.operand(inner.length)
+            writer.give_up_if(f"len({body}) != {wanted}")
+        self.append(body)
+
+    def _padded(self, kind: Padded, value: Value, hint: str, sight: Sight) -> None:
+        writer, start, size = (
+            self.writer,
+            self.writer.name(f"{hint}_start"),
+            self.writer.name(f"{hint}_padding"),
+        )
+        writer.line(f"{start} = len(parts)")
+        self.appends += 2
+        self._write(kind.inner, self._around(kind, value, sight), hint, sight)
+        self.flush()
+        inner = f"sum(map(len, parts[{start}:]))"
+        writer.line(f"{size} = {padding_size_source(kind, inner, sight)}")
+        writer.give_up_if(f"{size} < 0")
+        self.append(f"{bytes([kind.pattern])!r} * {size}")
+
+    def _block(
+        self, kind: Type, value: Value, hint: str, sight: Sight, ends: tuple[Expression, str] | None = None
+    ) -> None:
+        """A value in a branch of its own: everything about it is written there.
+
+        With `ends`, a condition over the element must hold exactly where the text says so.
+        """
         with self.writer.indented():
             before = len(self.writer.lines)
-            self._write(kind, self._element(kind, value.text, sight), hint, sight)
-            self._flush()
+            element = self._element(kind, value.text, sight)
+            self._write(kind, element, hint, sight)
+            self.flush()
+            if ends is not None:
+                inside = Sight(sight, {"obj_": element}, sight.index)
+                self.writer.give_up_if(f"bool({inside.source(ends[0])}) is not ({ends[1]})")
             if len(self.writer.lines) == before:
                 self.writer.line("pass")
 
@@ -241,22 +395,32 @@ class BuildEmitter:
         if limits:
             writer.unless(limits_source(items, limits))
         match kind.count:
-            case Prefix(integer=integer):
+            case Prefix() as prefix:
                 count = writer.name(f"{hint}_count")
                 writer.line(f"{count} = len({items})")
-                self.run.add(integer, Value(count, count, trusted=True), (), count)
-                self._flush()
+                self._prefix(prefix, count)
             case int(number):
                 writer.give_up_if(f"len({items}) != {number}")
+            case Until():
+                writer.give_up_if(f"not {items}")
+            case Rest():
+                pass
             case expression:
                 writer.give_up_if(f"len({items}) != {sight.operand(expression)}")
         code = simple_element(kind.element)
-        if code:
+        if code and not isinstance(kind.count, Until):
             self._simple_array(kind, items, code)
             return
-        item = writer.name("item")
-        writer.line(f"for {item} in {items}:")
-        self._block(kind.element, Value(item, item), item, sight)
+        item, index, header = writer.name("item"), writer.name("index"), len(writer.lines)
+        outer, sight.index = sight.index, index
+        ends = (
+            (kind.count.condition, f"{index} == len({items}) - 1") if isinstance(kind.count, Until) else None
+        )
+        self._block(kind.element, Value(item, item), item, sight, ends)
+        sight.index = outer
+        counted = any(index in line for line in writer.lines[header:])
+        text = f"for {index}, {item} in enumerate({items}):" if counted else f"for {item} in {items}:"
+        writer.lines.insert(header, "    " * writer.depth + text)
 
     def _simple_array(self, kind: Array, items: str, code: str) -> None:
         writer, element = self.writer, plain(kind.element)
@@ -272,151 +436,9 @@ class BuildEmitter:
             packed = writer.name("packed")
             writer.line(f'{packed} = pack_floats({items}, {element.bits}, "{element.order}")')
             writer.give_up_if(f"{packed} is None")
-            self._append(packed)
+            self.append(packed)
         else:
-            self._append(f'pack(f"{code[0]}{{len({items})}}{code[1]}", *{items})')
-
-    # -- runs
-
-    def _flush(self) -> None:
-        """Write the run so far: checks of its values, then one pack a piece."""
-        run, self.run = self.run, Run()
-        if not run.slots:
-            return
-        self._check_types(run)
-        for slot in run.slots:
-            self._check(slot)
-        for piece in run.pieces():
-            self._pack(piece)
-
-    def _check_types(self, run: Run) -> None:
-        wanted: dict[str, list[str]] = {}
-        for slot in run.slots:
-            match slot.kind:
-                case _ if slot.value.trusted:
-                    continue
-                case Integer():
-                    wanted.setdefault("int", []).append(slot.value.text)
-                case Flag():
-                    wanted.setdefault("bool", []).append(slot.value.text)
-                case Float():
-                    wanted.setdefault("float", []).append(slot.value.text)
-                case Bytes():
-                    wanted.setdefault("bytes", []).append(slot.value.text)
-                case Enum(name=name):
-                    wanted.setdefault(self.spelled[name], []).append(slot.value.text)
-        for kind_name, values in wanted.items():
-            chain = " is ".join(f"type({value})" for value in values)
-            self.writer.give_up_if(
-                f"type({values[0]}) is not {kind_name}"
-                if len(values) == 1
-                else f"not ({chain} is {kind_name})"
-            )
-
-    def _check(self, slot: Slot) -> None:
-        """What packing alone would not find."""
-        writer, text = self.writer, slot.value.text
-        match slot.kind:
-            case Constant(value=value):
-                if text != repr(value):
-                    writer.give_up_if(f"type({text}) is not {type(value).__name__} or {text} != {value!r}")
-            case Padding() if text != "None":
-                writer.give_up_if(f"{text} is not None")
-            case Bytes(length=length):
-                writer.give_up_if(f"len({text}) != {length}")
-            case Flags(mask=mask):
-                writer.give_up_if(f"not 0 <= {text} or {text} & ~{mask:#x}")
-            case Integer() as kind if slot.bit % 8 or slot.bits % 8:
-                if not {"ge", "le"} <= {limit.kind for limit in slot.limits}:
-                    writer.unless(f"{kind.lowest} <= {text} <= {kind.highest}")
-        if slot.limits:
-            writer.unless(limits_source(text, slot.limits))
-
-    def _pack(self, piece: Piece) -> None:
-        writer = self.writer
-        struct = self.constants.struct(piece.format)
-        call = f"{struct}.pack({', '.join(self._argument(group) for group in piece.groups)})"
-        floats = [
-            (group, slot)
-            for group in piece.groups
-            for slot in group.slots
-            if isinstance(slot.kind, Float) and not group.split
-        ]
-        if not floats:
-            self._append(call)
-            return
-        packed = writer.name("packed")
-        writer.line(f"{packed} = {call}")
-        checked = {id(slot): writer.name(f"{slot.hint}_written") for _, slot in floats}
-        targets = [checked.get(id(group.slots[0]), "_") for group in piece.groups]
-        writer.line(f"({', '.join(targets)}{',' * (len(targets) == 1)}) = {struct}.unpack({packed})")
-        for group, slot in floats:
-            assert isinstance(slot.kind, Float)
-            text = slot.value.text
-            writer.line(f"if {checked[id(slot)]} != {text}:")
-            place = f'{group.byte - piece.byte}, {slot.kind.bits}, "{slot.kind.order}"'
-            writer.line(f"    {packed} = write_nan({packed}, {text}, {place})")
-            with writer.indented():
-                writer.give_up_if(f"{packed} is None")
-        self._append(packed)
-
-    def _argument(self, group: Group) -> str:
-        """Return what goes into a format for one group."""
-        if not group.split:
-            return self._whole(group.slots[0])
-        parts = []
-        for slot in group.slots:
-            raw, shift = self._raw(slot), group.shift(slot)
-            if raw != "0":
-                parts.append(f"{raw} << {shift}" if shift else raw)
-        joined = _either(parts) or "0"
-        return joined if group.octets == 1 else f'({joined}).to_bytes({group.octets}, "big")'
-
-    def _whole(self, slot: Slot) -> str:
-        text = slot.value.text
-        match slot.kind:
-            case Integer() | Enum() | Flags() as kind:
-                integer = kind if isinstance(kind, Integer) else kind.integer
-                return text if integer.bits in (8, 16, 32, 64) else _odd(text, integer)
-            case Constant(type=Integer() as integer, value=value):
-                return repr(value) if integer.bits in (8, 16, 32, 64) else _odd(f"({value!r})", integer)
-            case Constant(value=value):
-                return repr(value)
-            case Padding() as padding:
-                return padding_source(padding)
-        return text
-
-    def _raw(self, slot: Slot) -> str:
-        """Return the bits of a value below a byte as an unsigned integer, most significant first."""
-        kind, text, bits = slot.kind, slot.value.text, slot.bits
-        inner = kind.type if isinstance(kind, Constant) else kind
-        inner = inner.integer if isinstance(inner, Enum | Flags) else inner
-        if isinstance(kind, Constant):
-            text = repr(kind.value)
-        match inner:
-            case Padding() as padding:
-                value = padding_bits(padding)
-                return f"{value:#x}" if value else "0"
-            case Float():
-                written = self.writer.name(f"{slot.hint}_raw")
-                self.writer.line(f"{written} = exact_float_bits({text}, {bits})")
-                self.writer.give_up_if(f"{written} is None")
-                text = written
-            case Bytes():
-                return f'from_bytes({text}, "big")'
-            case Integer(signed=True):
-                text = f"({text} & {(1 << bits) - 1:#x})"
-        if isinstance(inner, Integer | Float) and inner.order == "little":
-            return f'from_bytes(({text}).to_bytes({bits // 8}, "little"), "big")'
-        return text
-
-
-def _either(parts: list[str]) -> str:
-    """Join parts of an integer with `|`; many in a tree, since Python compiles no deep chain of operators."""
-    if len(parts) <= 16:
-        return " | ".join(parts)
-    half = len(parts) // 2
-    return f"({_either(parts[:half])}) | ({_either(parts[half:])})"
+            self.append(f'pack(f"{code[0]}{{len({items})}}{code[1]}", *{items})')
 
 
 def _absent(kind: Type) -> Value:
@@ -425,8 +447,3 @@ def _absent(kind: Type) -> Value:
         return Value("None", "None")
     text = repr(kind.value)
     return Value(text, text, str(len(kind.value)) if isinstance(kind.value, bytes) else "")
-
-
-def _odd(text: str, kind: Integer) -> str:
-    signed = ", signed=True" if kind.signed else ""
-    return f'{text}.to_bytes({kind.bits // 8}, "{kind.order}"{signed})'

@@ -6,77 +6,70 @@ one call with a dict of proven values. Reads the Layout and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 from wirelock.codec.emit import (
     Constants,
-    Piece,
     Run,
     Sight,
-    Slot,
     Value,
-    Writer,
     emit_rule,
     is_leaf,
     is_unrolled,
     limits_source,
-    padding_bits,
+    padding_size_source,
     padding_source,
     simple_element,
     wrapped,
 )
+from wirelock.codec.emit_parse_runs import RunReader, targets
 from wirelock.codec.template import Names, template_of
 from wirelock.codec.trail import limit_holds
 from wirelock.layout.nodes import (
     Array,
     Bytes,
-    Constant,
-    Enum,
-    Expression,
+    Computed,
     Field,
-    Flag,
-    Flags,
     Float,
     If,
-    Integer,
     Layout,
-    Length,
     Limit,
     Nothing,
+    Optional,
+    Padded,
     Padding,
-    Path,
     Prefix,
-    Rule,
+    Rest,
+    Sized,
     Switch,
+    Terminated,
+    Terminator,
+    Text,
     Type,
+    Until,
+    VarInt,
     limits_of,
     plain,
-    size_of,
 )
+from wirelock.layout.sizes import padding_behind, size_of
+from wirelock.layout.terms import Expression, Length, Path, Rule
 
 PARSE_NAMES: Final = ("data", "at", "end")
 """What the function calls its arguments."""
 
 
-class ParseEmitter:
+class ParseEmitter(RunReader):
     """Writes the parse function of one layout."""
 
-    def __init__(
-        self, constants: Constants, names: Names, spelled: Mapping[str, str], taken: set[str]
-    ) -> None:
-        self.constants = constants
-        self.names = names
-        self.spelled = spelled
-        self.writer = Writer({*taken, *PARSE_NAMES})
-        self.run = Run()
+    def __init__(self, constants: Constants, names: Names, spelled: dict[str, str], taken: set[str]) -> None:
+        super().__init__(constants, names, spelled, {*taken, *PARSE_NAMES})
         self.checks: list[tuple[Sight, Rule | Field]] = []
 
     def function(self, layout: Layout) -> list[str]:
         """Return the lines of the function."""
         writer = self.writer
         value = self._value(layout, "", None)
-        self._flush()
+        self.flush()
         self._emit_checks()
         writer.line(f"return {value.record}, at")
         return ["def parse_from(data, at, end):", *writer.lines]
@@ -87,12 +80,23 @@ class ParseEmitter:
         """Read one value: leaves join the run, everything of no fixed place ends it."""
         inner = plain(kind)
         if is_leaf(kind):
-            return self._leaf(kind, hint)
+            return self.leaf(kind, hint)
         match inner:
             case Layout():
                 return self._layout(inner, hint, sight)
             case Nothing():
                 return Value("None", "None")
+            case Terminated():
+                self.flush()
+                self.writer.give_up_if("at != end")
+                return Value("None", "None")
+            case VarInt(zigzag=signed):
+                self.flush()
+                return self._limited(self._varint(signed, hint), limits_of(kind))
+            case Padded() if (padding := padding_behind(inner)) is not None:
+                value = self._value(inner.inner, hint, sight)
+                self.leaf(Padding(padding, 8, inner.pattern), f"{hint}_padding")
+                return value
             case Array() if is_unrolled(inner, self.run.bits % 8):
                 assert isinstance(inner.count, int)
                 items = [self._value(inner.element, f"{hint}_{i}", sight) for i in range(inner.count)]
@@ -104,11 +108,23 @@ class ParseEmitter:
         match inner:
             case Array():
                 return self._limited(self._array(inner, hint, sight), limits_of(kind))
-            case Bytes(length=length) | Padding(length=length):
-                assert not isinstance(length, int)
-                return self._limited(self._octets(inner, length, hint, sight), limits_of(kind))
-            case If():
-                return self._optional(inner, hint, sight)
+            case Bytes() | Padding():
+                return self._limited(self._octets(inner, hint, sight), limits_of(kind))
+            case Text():
+                return self._limited(self._text(inner, hint, sight), limits_of(kind))
+            case Sized():
+                return self._sized(inner, hint, sight)
+            case Padded():
+                return self._padded(inner, hint, sight)
+            case Computed(expression=expression, boolean=boolean):
+                self.flush()
+                name = self.writer.name(hint)
+                self.writer.line(f"{name} = {'bool' if boolean else 'int'}({sight.source(expression)})")
+                return Value(name, name)
+            case If(condition=condition, type=then):
+                return self._optional(sight.source(condition), then, hint, sight)
+            case Optional(inner=there):
+                return self._optional("at < end", there, hint, sight)
             case Switch():
                 return self._switch(inner, hint, sight)
         raise AssertionError(f"no source for {inner}")
@@ -119,11 +135,11 @@ class ParseEmitter:
         return value
 
     def _layout(self, layout: Layout, hint: str, outer: Sight | None) -> Value:
-        sight = Sight(outer)
+        sight = outer.inside() if outer else Sight(None)
         for field in layout.fields:
             name = f"{hint}_{field.label}" if hint else field.label
             sight.values[field.label] = self._value(field.type, name, sight)
-            if field.derived is not None and not _counts(field, layout):
+            if not (field.derived is None or isinstance(field.type, Computed) or _counts(field, layout)):
                 self.checks.append((sight, field))
         self.checks += [(sight, rule) for rule in layout.rules]
         held = [field for field in layout.fields if field.in_record]
@@ -133,135 +149,6 @@ class ParseEmitter:
             items = (f'"{field.label}": {sight.values[field.label].record}' for field in held)
             arguments = f"{{{', '.join(items)}}}"
         return Value("", f"new_{layout.name}({arguments})", fields=sight.values)
-
-    def _leaf(self, kind: Type, hint: str) -> Value:
-        name = self.writer.name(hint)
-        value = Value(name, name)
-        match plain(kind):
-            case Enum():
-                value.record = self.writer.name(f"{name}_member")
-            case Flags(name=flags):
-                value.record = f"{self.spelled[flags]}({name})"
-            case Constant(value=constant):
-                value.text = value.record = repr(constant)
-                value.length = str(len(constant)) if isinstance(constant, bytes) else ""
-            case Padding():
-                value.text = value.record = "None"
-            case Bytes(length=length):
-                value.length = str(length)
-        self.run.add(plain(kind), value, limits_of(kind), name)
-        return value
-
-    # -- runs
-
-    def _flush(self) -> None:
-        """Write the run so far: one check of the bytes left, then its pieces."""
-        run, self.run = self.run, Run()
-        if not run.slots:
-            return
-        if run.octets:
-            self.writer.give_up_if(f"end - at < {run.octets}")
-        for piece in self._named(run.pieces()):
-            place = f"at + {piece.byte}" if piece.byte else "at"
-            struct = self.constants.struct(piece.format)
-            self.writer.line(f"{_targets(piece)} = {struct}.unpack_from(data, {place})")
-            self._convert(piece)
-        if run.octets:
-            self.writer.line(f"at += {run.octets}")
-
-    def _named(self, pieces: list[Piece]) -> list[Piece]:
-        """Give each group the variable that it is unpacked into."""
-        for piece in pieces:
-            for group in piece.groups:
-                first = group.slots[0].hint
-                group.name = self.writer.name(f"{first}_bits") if group.split else first
-        return pieces
-
-    def _convert(self, piece: Piece) -> None:
-        """Write what turns unpacked numbers into values, and the checks of each."""
-        for group in piece.groups:
-            if not group.split:
-                self._whole(group.slots[0], group.byte)
-                continue
-            name = group.name
-            if group.octets > 1:
-                self.writer.line(f'{name} = from_bytes({name}, "big")')
-            for slot in group.slots:
-                self._cut(slot, name, group.shift(slot), 8 * group.octets)
-        for group in piece.groups:
-            for slot in group.slots:
-                self._check(slot)
-
-    def _whole(self, slot: Slot, byte: int) -> None:
-        """A value of whole bytes, already unpacked into the slot's variable."""
-        name = slot.hint
-        match slot.kind:
-            case Integer() as integer if integer.bits not in (8, 16, 32, 64):
-                self._odd_integer(name, integer)
-            case Enum(integer=integer) | Flags(integer=integer) if integer.bits not in (8, 16, 32, 64):
-                self._odd_integer(name, integer)
-            case Float(bits=bits, order=order):
-                place = f"at + {byte}" if byte else "at"
-                self.writer.give_up_if(
-                    f'{name} != {name} and ({name} := read_nan(data, {place}, {bits}, "{order}")) is None'
-                )
-            case Flag():
-                self.writer.give_up_if(f"{name} > 1")
-                self.writer.line(f"{name} = {name} == 1")
-            case Constant(type=Integer() as integer, value=value):
-                if integer.bits not in (8, 16, 32, 64):
-                    self._odd_integer(name, integer)
-                self.writer.give_up_if(f"{name} != {value!r}")
-            case Constant(value=value):
-                self.writer.give_up_if(f"{name} != {value!r}")
-            case Padding() as padding:
-                self.writer.give_up_if(f"{name} != {padding_source(padding)}")
-
-    def _odd_integer(self, name: str, kind: Integer) -> None:
-        signed = ", signed=True" if kind.signed else ""
-        self.writer.line(f'{name} = from_bytes({name}, "{kind.order}"{signed})')
-
-    def _cut(self, slot: Slot, group: str, shift: int, width: int) -> None:
-        """A value of some bits out of a group's integer."""
-        kind, name, bits = slot.kind, slot.hint, slot.bits
-        raw = f"{group} >> {shift}" if shift else group
-        if bits + shift < width:
-            raw = f"{raw} & {(1 << bits) - 1:#x}"
-        inner = kind.type if isinstance(kind, Constant) else kind
-        inner = inner.integer if isinstance(inner, Enum | Flags) else inner
-        swapped = isinstance(inner, Integer | Float) and inner.order == "little"
-        if swapped:
-            raw = f'from_bytes(({raw}).to_bytes({bits // 8}, "big"), "little")'
-        match inner:
-            case Padding() as padding:
-                self.writer.give_up_if(f"{raw} != {padding_bits(padding):#x}")
-            case Flag():
-                self.writer.line(f"{name} = {raw} == 1" if bits == 1 else f"{name} = {raw}")
-                if bits > 1:
-                    self.writer.give_up_if(f"{name} > 1")
-                    self.writer.line(f"{name} = {name} == 1")
-            case Float():
-                self.writer.line(f"{name} = float_from_bits({raw}, {bits})")
-                self.writer.give_up_if(f"{name} is None")
-            case Bytes():
-                self.writer.line(f'{name} = ({raw}).to_bytes({bits // 8}, "big")')
-            case Integer(signed=True):
-                self.writer.line(f"{name} = ({raw} ^ {1 << (bits - 1):#x}) - {1 << (bits - 1):#x}")
-            case _:
-                self.writer.line(f"{name} = {raw}")
-        if isinstance(kind, Constant):
-            self.writer.give_up_if(f"{name} != {kind.value!r}")
-
-    def _check(self, slot: Slot) -> None:
-        """The checks on a value: members, known bits, and the record's limits."""
-        match slot.kind:
-            case Enum(name=enum):
-                self.writer.line(f"{slot.value.record} = members_of_{enum}.get({slot.hint})")
-                self.writer.give_up_if(f"{slot.value.record} is None")
-            case Flags(mask=mask, integer=integer) if integer.highest & ~mask:
-                self.writer.give_up_if(f"{slot.hint} & {integer.highest & ~mask:#x}")
-        if slot.limits:
-            self.writer.unless(limits_source(slot.value.text, slot.limits))
 
     def _emit_checks(self) -> None:
         """Write what can only be checked once all fields of the block are there."""
@@ -275,17 +162,121 @@ class ParseEmitter:
 
     # -- what has no fixed place
 
-    def _octets(self, kind: Bytes | Padding, length: Expression, hint: str, sight: Sight) -> Value:
-        self._flush()
-        count = self._counted(length, f"{hint}_length", sight)
-        self.writer.unless(f"0 <= {count} <= end - at")
+    def _octets(self, kind: Bytes | Padding, hint: str, sight: Sight) -> Value:
+        self.flush()
         name = self.writer.name(hint)
+        if isinstance(kind.length, Rest):
+            self.writer.line(f"{name} = data[at:end]")
+            self.writer.line("at = end")
+            return Value(name, name, f"len({name})")
+        count = self._length(kind.length, f"{hint}_length", sight)
         self.writer.line(f"{name} = data[at:at + {count}]")
         if isinstance(kind, Padding):
             self.writer.give_up_if(f"{name} != {padding_source(kind, count)}")
             name = "None"
         self.writer.line(f"at += {count}")
         return Value(name, name, f"len({name})")
+
+    def _length(self, length: int | Expression, hint: str, sight: Sight) -> str:
+        """Return a name or number for a length, once there are so many bytes left."""
+        if isinstance(length, int):
+            self.writer.give_up_if(f"end - at < {length}")
+            return str(length)
+        count = self._counted(length, hint, sight)
+        self.writer.unless(f"0 <= {count} <= end - at")
+        return count
+
+    def _varint(self, signed: bool, hint: str) -> Value:
+        writer, name = self.writer, self.writer.name(hint)
+        writer.line(f"{name} = read_varint(data, at, end)")
+        writer.give_up_if(f"{name} is None")
+        writer.line(f"({name}, at) = {name}")
+        if signed:
+            writer.line(f"{name} = unzigzag({name})")
+        return Value(name, name)
+
+    def _prefix(self, prefix: Prefix, hint: str) -> str:
+        """Return the name of a count or size that was just read."""
+        if isinstance(prefix.integer, VarInt):
+            self.flush()
+            return self._varint(prefix.integer.zigzag, hint).text
+        text = self.leaf(prefix.integer, hint).text
+        self.flush()
+        return text
+
+    def _extent(self, kind: Sized, hint: str, sight: Sight) -> tuple[str, str]:
+        """Write where a region ends; return the names of its end and of the byte behind it."""
+        self.flush()
+        writer, stop = self.writer, self.writer.name(f"{hint}_end")
+        match kind.extent:
+            case Terminator(mark=mark):
+                writer.line(f"{stop} = find_mark(data, at, end, {mark!r})")
+                writer.give_up_if(f"{stop} < 0")
+                return stop, f"{stop} + {len(mark)}"
+            case Prefix() as prefix:
+                size = self._prefix(prefix, f"{hint}_size")
+                if prefix.includes:
+                    writer.line(f"{size} -= {size_of(prefix.integer).lowest // 8}")
+                writer.unless(f"0 <= {size} <= end - at")
+            case length:
+                size = self._length(length, f"{hint}_size", sight)
+        writer.line(f"{stop} = at + {size}")
+        return stop, stop
+
+    def _content(self, kind: Sized, hint: str, sight: Sight) -> str:
+        """Return the name of the bytes in a region that holds nothing else."""
+        stop, behind = self._extent(kind, hint, sight)
+        name = self.writer.name(hint)
+        self.writer.line(f"{name} = data[at:{stop}]")
+        if kind.stripped:
+            self.writer.line(f"{name} = strip_nuls({name}, {kind.stripped})")
+        self.writer.line(f"at = {behind}")
+        return name
+
+    def _sized(self, kind: Sized, hint: str, sight: Sight) -> Value:
+        writer = self.writer
+        if plain(kind.inner) == Bytes(Rest()):
+            name = self._content(kind, hint, sight)
+            return self._limited(Value(name, name, f"len({name})"), limits_of(kind.inner))
+        stop, behind = self._extent(kind, hint, sight)
+        outer = writer.name("outer_end")
+        writer.line(f"{outer}, end = end, {stop}")
+        value = self._value(kind.inner, hint, sight)
+        self.flush()
+        writer.give_up_if("at != end")
+        assert behind == stop, "a terminator around more than bytes"
+        writer.line(f"end = {outer}")
+        return value
+
+    def _text(self, kind: Text, hint: str, sight: Sight) -> Value:
+        inner = kind.inner
+        if isinstance(inner, Sized):
+            raw = self._content(inner, f"{hint}_bytes", sight)
+        elif isinstance(inner.length, int):
+            raw = self.leaf(inner, f"{hint}_bytes").text
+            self.flush()
+        else:
+            raw = self._octets(inner, f"{hint}_bytes", sight).text
+        name = self.writer.name(hint)
+        self.writer.line(f'{name} = decode_text({raw}, "{kind.encoding}", {kind.closed})')
+        self.writer.give_up_if(f"{name} is None")
+        return Value(name, name, f"len({name})")
+
+    def _padded(self, kind: Padded, hint: str, sight: Sight) -> Value:
+        self.flush()
+        writer, start, size = (
+            self.writer,
+            self.writer.name(f"{hint}_start"),
+            self.writer.name(f"{hint}_padding"),
+        )
+        writer.line(f"{start} = at")
+        value = self._value(kind.inner, hint, sight)
+        self.flush()
+        writer.line(f"{size} = {padding_size_source(kind, f'at - {start}', sight)}")
+        writer.unless(f"0 <= {size} <= end - at")
+        writer.give_up_if(f"data[at:at + {size}] != {bytes([kind.pattern])!r} * {size}")
+        writer.line(f"at += {size}")
+        return value
 
     def _counted(self, expression: Expression, hint: str, sight: Sight) -> str:
         """Return a name or number for a count."""
@@ -297,23 +288,32 @@ class ParseEmitter:
         return name
 
     def _array(self, kind: Array, hint: str, sight: Sight) -> Value:
+        element_size = size_of(kind.element)
+        octets = element_size.lowest // 8
+        name = ""
         match kind.count:
             case int(number):
                 count = str(number)
-            case Prefix(integer=integer):
-                count = self._leaf(integer, f"{hint}_count").text
+                self.flush()
+            case Prefix() as prefix:
+                count = self._prefix(prefix, f"{hint}_count")
+            case Rest() | Until():
+                count = ""
+                self.flush()
+                if isinstance(kind.count, Rest) and element_size.fixed:
+                    self.writer.give_up_if(f"(end - at) % {octets}")
+                    count = self.writer.name(f"{hint}_count")
+                    self.writer.line(f"{count} = (end - at) // {octets}")
             case expression:
-                self._flush()
+                self.flush()
                 count = self._counted(expression, f"{hint}_count", sight)
-        self._flush()
         name = self.writer.name(hint)
-        element_size = size_of(kind.element)
-        if element_size.lowest >= 8:
-            self.writer.unless(f"0 <= {count} <= (end - at) // {element_size.lowest // 8}")
-        elif not isinstance(kind.count, int):
+        if count and octets:
+            self.writer.unless(f"0 <= {count} <= (end - at) // {octets}")
+        elif count and not isinstance(kind.count, int):
             self.writer.give_up_if(f"{count} < 0")
         code = simple_element(kind.element)
-        if code:
+        if code and count:
             self._simple_array(kind, name, count, code)
         else:
             self._loop(kind, name, count, sight)
@@ -342,29 +342,43 @@ class ParseEmitter:
         writer = self.writer
         writer.line(f"{name} = []")
         header = len(writer.lines)
+        outer_index, sight.index = sight.index, writer.name("index")
         with writer.indented():
             outer, self.checks = self.checks, []
             value = self._value(kind.element, "item", sight)
-            pieces = self._named(self.run.pieces()) if len(writer.lines) == header else []
+            pieces = self.named(self.run.pieces()) if len(writer.lines) == header else []
             size = self.run.octets
-            fused = len(pieces) == 1 and size > 0
+            fused = len(pieces) == 1 and size > 0 and count != ""
             if fused:
                 self.run = Run()
                 struct = self.constants.struct(pieces[0].format)
-                self._convert(pieces[0])
+                self.convert(pieces[0])
             else:
-                self._flush()
+                self.flush_named(pieces)
             self._emit_checks()
             self.checks = outer
             writer.line(f"{name}.append({value.record})")
             if fused:
                 writer.line(f"at += {size}")
+            if isinstance(kind.count, Until):
+                inside = Sight(sight, {"obj_": value}, sight.index)
+                writer.line(f"if {inside.source(kind.count.condition)}:")
+                writer.line("    break")
+        index, sight.index = sight.index, outer_index
+        counted = any(index in line for line in writer.lines[header:])
+        before = []
         if fused:
-            stop = f"at + {count} * {size}"
-            text = f"for {_targets(pieces[0])} in {struct}.iter_unpack(data[at:{stop}]):"
+            names, items = targets(pieces[0]), f"{struct}.iter_unpack(data[at:at + {count} * {size}])"
+            text = f"for {index}, {names} in enumerate({items}):" if counted else f"for {names} in {items}:"
+        elif count:
+            text = f"for {index if counted else '_'} in range({count}):"
         else:
-            text = f"for _ in range({count}):"
-        writer.lines[header:header] = wrapped("    " * writer.depth + text)
+            text = "while True:" if isinstance(kind.count, Until) else "while at < end:"
+            if counted:
+                before = [f"{index} = -1"]
+                writer.lines.insert(header, "    " * (writer.depth + 1) + f"{index} += 1")
+        indent = "    " * writer.depth
+        writer.lines[header:header] = [indent + line for line in before] + wrapped(indent + text)
         writer.line(f"{name} = tuple({name})")
 
     def _block(self, kind: Type, hint: str, sight: Sight, target: str) -> None:
@@ -372,22 +386,22 @@ class ParseEmitter:
         with self.writer.indented():
             outer, self.checks = self.checks, []
             value = self._value(kind, hint, sight)
-            self._flush()
+            self.flush()
             self._emit_checks()
             self.checks = outer
             self.writer.line(f"{target} = {value.record}")
 
-    def _optional(self, kind: If, hint: str, sight: Sight) -> Value:
-        self._flush()
+    def _optional(self, condition: str, then: Type, hint: str, sight: Sight) -> Value:
+        self.flush()
         target = self.writer.name(hint)
-        self.writer.line(f"if {sight.source(kind.condition)}:")
-        self._block(kind.type, hint, sight, target)
+        self.writer.line(f"if {condition}:")
+        self._block(then, hint, sight, target)
         self.writer.line("else:")
         self.writer.line(f"    {target} = None")
         return Value(target, target)
 
     def _switch(self, kind: Switch, hint: str, sight: Sight) -> Value:
-        self._flush()
+        self.flush()
         target = self.writer.name(hint)
         key = self._counted(kind.key, f"{hint}_key", sight)
         word = "if"
@@ -401,11 +415,6 @@ class ParseEmitter:
         else:
             self._block(kind.default, f"{hint}_default", sight, target)
         return Value(target, target)
-
-
-def _targets(piece: Piece) -> str:
-    names = [group.name for group in piece.groups]
-    return f"({', '.join(names)}{',' * (len(names) == 1)})"
 
 
 def _counts(field: Field, layout: Layout) -> bool:

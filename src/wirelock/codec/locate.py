@@ -7,14 +7,19 @@ Time and memory stay within the bytes that are there: no count allocates, each e
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from itertools import count
+from typing import Any, Final
 
 from wirelock.codec.floats import float_from_bits
+from wirelock.codec.text import find_mark, strip_nuls, text_fault
 from wirelock.codec.trail import Found, Frame, Trail, fault_at, value_text
+from wirelock.codec.varint import read_varint, unzigzag, varint_fault
 from wirelock.errors import Fault
 from wirelock.layout.nodes import (
     Array,
     Bytes,
+    Computed,
     Constant,
     Enum,
     Flag,
@@ -24,16 +29,31 @@ from wirelock.layout.nodes import (
     Integer,
     Layout,
     Limited,
+    Mapping,
+    Multiple,
     Nothing,
+    Optional,
+    Padded,
     Padding,
     Prefix,
+    Rest,
     Scalar,
+    Scaled,
+    Sized,
     Switch,
+    Terminated,
+    Terminator,
+    Text,
+    Time,
     Type,
+    Until,
+    VarInt,
+    integer_of,
     plain,
-    size_of,
 )
 from wirelock.layout.positions import pieces_at
+from wirelock.layout.sizes import size_of
+from wirelock.layout.terms import Expression
 
 
 def locate(layout: Layout, data: bytes, *, exact: bool = True) -> Fault | None:
@@ -52,9 +72,9 @@ def locate(layout: Layout, data: bytes, *, exact: bool = True) -> Fault | None:
     return reader.trail.value_fault()
 
 
-def trailing(byte: int, left: int) -> Fault:
-    """Return the fault of `left` bytes behind the record's end at `byte`."""
-    return Fault("trailing-bytes", "", str(left), "0", byte)
+def trailing(byte: int, left: int, path: str = "") -> Fault:
+    """Return the fault of `left` bytes at `byte`, behind the end of the record or of what fills a region."""
+    return Fault("trailing-bytes", path, str(left), "0", byte)
 
 
 class LayoutReader:
@@ -64,6 +84,18 @@ class LayoutReader:
         self.data = data
         self.trail = trail
         self.bit = bit
+        self.end = len(data)
+        """The byte behind the region."""
+
+    @property
+    def byte(self) -> int:
+        """The byte that is read next."""
+        return self.bit // 8
+
+    @property
+    def left(self) -> int:
+        """The bytes left in the region."""
+        return self.end - self.byte
 
     def read(self, kind: Type, path: str, frame: Frame | None) -> Any:
         """Read one value of a type; `frame` holds what its expressions see."""
@@ -82,16 +114,32 @@ class LayoutReader:
                 mark.value = self._octets(inner, path, frame)
             case Constant():
                 mark.value = self._constant(inner, path, frame)
+            case VarInt(zigzag=signed):
+                mark.value = self._varint(signed, path)
+            case Text():
+                mark.value, mark.fault = self._text(inner, path, frame)
+            case Padded():
+                mark.value = self._padded(inner, path, frame)
+            case Sized():
+                mark.value = self._sized(inner, path, frame)
+            case Optional(inner=there):
+                mark.value = self.read(there, path, frame) if self.left else None
+            case Computed(expression=expression, boolean=boolean):
+                mark.value = (bool if boolean else int)(_frame(frame).compute(expression))
+            case Terminated():
+                if self.left:
+                    raise Found(trailing(self.byte, self.left, path))
             case Nothing():
                 pass
-            case Integer() | Float() | Flag() | Enum() | Flags():
+            case Integer() | Float() | Flag() | Enum() | Flags() | Mapping() | Scaled() | Time():
                 mark.value = self._scalar(inner, path)
             case Limited():
                 raise AssertionError("limits do not nest")
+        mark.end = self.bit
         return mark.value
 
     def _layout(self, layout: Layout, path: str, parent: Frame | None) -> Frame:
-        frame = Frame(layout, path, self.bit, parent)
+        frame = Frame(layout, path, self.bit, parent, index=parent.index if parent else 0)
         starts = {}
         for field in layout.fields:
             starts[field.label] = self.bit
@@ -111,15 +159,14 @@ class LayoutReader:
         """Read the bits of a value of fixed size, most significant first, or find it truncated."""
         start, stop = self.bit, self.bit + size_of(kind).lowest
         first, last = start // 8, (stop + 7) // 8
-        if last > len(self.data):
+        if last > self.end:
             self._truncated(kind, path, last - first)
         self.bit = stop
         whole = int.from_bytes(self.data[first:last], "big")
         return whole >> (8 * last - stop) & ((1 << (stop - start)) - 1)
 
     def _truncated(self, kind: Type, path: str, wanted: int) -> None:
-        left = len(self.data) - self.bit // 8
-        raise Found(fault_at("truncated", path, self.bit, kind, left, wanted))
+        raise Found(fault_at("truncated", path, self.bit, kind, self.left, wanted))
 
     def _scalar(self, kind: Scalar, path: str) -> Any:
         bit = self.bit
@@ -140,13 +187,13 @@ class LayoutReader:
         return value
 
     def _octets(self, kind: Bytes | Padding, path: str, frame: Frame | None) -> bytes | None:
-        length = kind.length if isinstance(kind.length, int) else _frame(frame).compute(kind.length)
+        length = self.left if isinstance(kind.length, Rest) else self._count(kind.length, frame)
         if length < 0:
             raise Found(negative(path, self.bit, length))
         unit = kind.unit if isinstance(kind, Padding) else 8
         start, stop = self.bit, self.bit + unit * length
         last = (stop + 7) // 8
-        if last > len(self.data):
+        if last > self.end:
             self._truncated(Bytes(0), path, last - start // 8)
         self.bit = stop
         if isinstance(kind, Padding):
@@ -157,25 +204,112 @@ class LayoutReader:
         whole = int.from_bytes(self.data[start // 8 : last], "big") >> (8 * last - stop)
         return (whole & ((1 << 8 * length) - 1)).to_bytes(length, "big")
 
+    def _count(self, count: int | Expression, frame: Frame | None) -> int:
+        return count if isinstance(count, int) else int(_frame(frame).compute(count))
+
+    def _prefix(self, prefix: Prefix, path: str) -> int:
+        if isinstance(prefix.integer, VarInt):
+            return self._varint(prefix.integer.zigzag, path)
+        return int(scalar_from_bits(self._raw(prefix.integer, path), prefix.integer)[0])
+
+    def _varint(self, signed: bool, path: str) -> int:
+        found = read_varint(self.data, self.byte, self.end)
+        if found is None:
+            raise Found(varint_fault(self.data, self.byte, self.end, path))
+        self.bit = 8 * found[1]
+        return unzigzag(found[0]) if signed else found[0]
+
     def _array(self, kind: Array, path: str, frame: Frame | None) -> list[Any]:
-        bit = self.bit
+        bit, outer = self.bit, _frame(frame).index if frame else 0
+        items: list[Any] = []
         match kind.count:
-            case int(count):
-                pass
-            case Prefix(integer=integer):
-                count = scalar_from_bits(self._raw(integer, path), integer)[0]
-            case expression:
-                count = _frame(frame).compute(expression)
+            case Rest():
+                numbers: Iterable[int] = iter(lambda: len(items) if self.left else -1, -1)
+            case Until():
+                numbers = count()
+            case Prefix() as prefix:
+                numbers = self._fitting(kind, self._prefix(prefix, path), bit, path)
+            case stated:
+                numbers = self._fitting(kind, self._count(stated, frame), bit, path)
+        for number in numbers:
+            if frame:
+                frame.index = number
+            items.append(self.read(kind.element, f"{path}[{number}]", frame))
+            if isinstance(kind.count, Until) and until(kind.count, items[-1], _frame(frame)):
+                break
+        if frame:
+            frame.index = outer
+        return items
+
+    def _fitting(self, kind: Array, count: int, bit: int, path: str) -> range:
+        """Return the numbers of elements; raises Found for a count that is none, or cannot fit."""
         if count < 0:
             raise Found(negative(path, bit, count))
         element = plain(kind.element)
         if isinstance(element, Integer | Enum) and self.bit % 8 == 0 and size_of(element).lowest % 8 == 0:
             # Nothing but the end of the bytes can stop these, so division finds the one that does not fit.
-            fits = (8 * len(self.data) - self.bit) // size_of(element).lowest
+            fits = 8 * self.left // size_of(element).lowest
             if fits < count:
                 self.bit += fits * size_of(element).lowest
                 self._truncated(element, f"{path}[{fits}]", size_of(element).lowest // 8)
-        return [self.read(kind.element, f"{path}[{i}]", frame) for i in range(count)]
+        return range(count)
+
+    def _padded(self, kind: Padded, path: str, frame: Frame | None) -> Any:
+        bit, byte = self.bit, self.byte
+        value = self.read(kind.inner, path, frame)
+        size = self.byte - byte
+        target = padded_size(kind, size, lambda stated: self._count(stated, frame))
+        if target < 0:
+            raise Found(negative(path, bit, target))
+        if target < size:
+            raise Found(Fault("bad-count", path, str(size), f"{target} or less", byte))
+        if self.left < target - size:
+            raise Found(Fault("truncated", path, str(self.left), str(target - size), self.byte))
+        start, self.bit = self.bit, 8 * (byte + target)
+        check_padding(Padding(target - size, 8, kind.pattern), self.data, start, self.bit, path)
+        return value
+
+    def _sized(self, kind: Sized, path: str, frame: Frame | None, *, content: bool = False) -> Any:
+        """Read the inside of a region; with `content` as bytes that leave no mark of their own."""
+        bit, byte, outer = self.bit, self.byte, self.end
+        match kind.extent:
+            case Terminator(mark=mark):
+                end = find_mark(self.data, byte, self.end, mark)
+                if end < 0:
+                    raise Found(Fault("truncated", path, str(self.left), str(self.left + len(mark)), byte))
+                behind = end + len(mark)
+            case extent:
+                if isinstance(extent, Prefix):
+                    size = self._prefix(extent, path) - (self.byte - byte) * extent.includes
+                else:
+                    size = self._count(extent, frame)
+                if size < 0:
+                    raise Found(negative(path, bit, size))
+                if size > self.left:
+                    raise Found(Fault("truncated", path, str(self.left), str(size), self.byte))
+                end = behind = self.byte + size
+        if kind.stripped:
+            end = self.byte + len(strip_nuls(self.data[self.byte : end], kind.stripped))
+        self.end = end
+        if content:
+            value: Any = self._octets(Bytes(Rest()), path, frame)
+        else:
+            value = self.read(kind.inner, path, frame)
+        if self.left:
+            raise Found(trailing(self.byte, self.left, path))
+        self.bit, self.end = 8 * behind, outer
+        return value
+
+    def _text(self, kind: Text, path: str, frame: Frame | None) -> tuple[str | None, Fault | None]:
+        byte, inner = self.byte, kind.inner
+        if isinstance(inner, Sized):
+            raw = self._sized(inner, path, frame, content=True)
+        else:
+            raw = self._octets(inner, path, frame)
+        fault = text_fault(raw, kind.encoding, kind.closed, path, byte)
+        if fault is not None and fault.code != "bad-text":
+            raise Found(fault)
+        return (None, fault) if fault else (raw.decode(kind.encoding), None)
 
     def _switch(self, kind: Switch, path: str, frame: Frame | None) -> Any:
         key = _frame(frame).compute(kind.key)
@@ -193,6 +327,22 @@ def _frame(frame: Frame | None) -> Frame:
     return frame
 
 
+_ELEMENT: Final = Layout(())
+
+
+def until(count: Until, element: Any, frame: Frame) -> bool:
+    """Whether an element is the last one of its array."""
+    inside = Frame(_ELEMENT, frame.path, frame.bit, frame, {"obj_": element}, frame.index)
+    return bool(inside.compute(count.condition))
+
+
+def padded_size(kind: Padded, size: int, compute: Callable[[int | Expression], int]) -> int:
+    """Return the bytes that a Padded takes in all, around an inner value of `size` bytes."""
+    if isinstance(kind.length, Multiple):
+        return -(-size // kind.length.of) * kind.length.of
+    return compute(kind.length)
+
+
 def negative(path: str, bit: int, count: int) -> Fault:
     """Return the fault of a count or length below zero."""
     return Fault("bad-count", path, str(count), "0 or more", bit // 8)
@@ -203,7 +353,7 @@ def scalar_from_bits(raw: int, kind: Scalar) -> tuple[Any, tuple[str, str] | Non
 
     The second part is (found, written) where the value would be written otherwise, else None.
     """
-    inner = kind.integer if isinstance(kind, Enum | Flags) else kind
+    inner = integer_of(kind) or kind
     if isinstance(inner, Integer | Float) and inner.order == "little":
         octets = inner.bits // 8
         raw = int.from_bytes(raw.to_bytes(octets, "big"), "little")
@@ -219,7 +369,8 @@ def scalar_from_bits(raw: int, kind: Scalar) -> tuple[Any, tuple[str, str] | Non
         case Flags():
             return raw, (f"{raw:#x}", f"{raw & kind.mask:#x}") if raw & ~kind.mask else None
     assert isinstance(inner, Integer)
-    return raw - (1 << inner.bits) if inner.signed and raw >> (inner.bits - 1) else raw, None
+    value = raw - (1 << inner.bits) if inner.signed and raw >> (inner.bits - 1) else raw
+    return kind.value(value) if isinstance(kind, Scaled) else value, None
 
 
 def check_padding(kind: Padding, data: bytes, start: int, stop: int, path: str) -> None:

@@ -11,19 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wirelock.errors import Fault
-from wirelock.layout.nodes import (
-    Enum,
-    Integer,
-    Layout,
-    Length,
-    Limit,
-    Path,
-    Type,
-    limits_of,
-    plain,
-)
+from wirelock.layout.nodes import Enum, Integer, Layout, Limit, Mapping, Type, limits_of, plain
 from wirelock.layout.operators import evaluate
 from wirelock.layout.positions import pieces_at
+from wirelock.layout.terms import Index, Length, Path
 
 
 class Found(Exception):  # noqa: N818 - control flow inside the codec room, not an error of the caller's
@@ -36,16 +27,23 @@ class Found(Exception):  # noqa: N818 - control flow inside the codec room, not 
 
 @dataclass(slots=True)
 class Frame:
-    """The values of one layout: integers, floats, bytes, lists, and Frames of nested layouts."""
+    """The values of one layout: integers, floats, bytes, text, lists, and Frames of nested layouts.
+
+    An Enum, Flags or Mapping stands as its integer. `index` is the number of the element that is being
+    read, of the innermost array around what is read.
+    """
 
     layout: Layout
     path: str
     bit: int
     parent: Frame | None
     values: dict[str, Any] = field(default_factory=dict)
+    index: int = 0
 
-    def value_of(self, wanted: Path | Length) -> Any:
-        """Return the value at a path, or the length of what is there, for `evaluate`."""
+    def value_of(self, wanted: Path | Length | Index) -> Any:
+        """Return the value at a path, the length of what is there, or the element's number."""
+        if isinstance(wanted, Index):
+            return self.index
         path = wanted.path if isinstance(wanted, Length) else wanted
         frame: Any = self
         for _ in range(path.up):
@@ -61,12 +59,18 @@ class Frame:
 
 @dataclass(slots=True)
 class Mark:
-    """One value with its type and place; `bit` counts from the record's start."""
+    """One value with its type and place; `bit` and `end` count from the record's start.
+
+    `value` and `end` are filled in when the value has been read: `end` is -1 until then. `fault` is one of
+    the value that its reader has found.
+    """
 
     kind: Type
     path: str
     bit: int
     value: Any = None
+    end: int = -1
+    fault: Fault | None = None
 
 
 @dataclass(slots=True)
@@ -85,7 +89,7 @@ class Trail:
     def value_fault(self) -> Fault | None:
         """Return the first fault of the values in wire order, then of the rules; None if all hold."""
         for mark in self.marks:
-            fault = _value_fault(mark)
+            fault = mark.fault or _value_fault(mark)
             if fault is not None:
                 return fault
         for frame in self.frames:
@@ -103,7 +107,7 @@ def fault_at(code: str, path: str, bit: int, kind: Type, found: object, allowed:
 
 def _value_fault(mark: Mark) -> Fault | None:
     kind = plain(mark.kind)
-    if isinstance(kind, Enum) and mark.value not in {value for _, value in kind.members}:
+    if isinstance(kind, Enum | Mapping) and mark.value not in {value for _, value in kind.members}:
         return fault_at("unknown-member", mark.path, mark.bit, kind, mark.value, members_text(kind))
     limits = limits_of(mark.kind)
     if mark.value is None or all(limit_holds(limit, mark.value) for limit in limits):
@@ -142,6 +146,8 @@ def limit_holds(limit: Limit, value: Any) -> bool:
             return bool(len(value) <= argument)
         case "one_of":
             return value in argument
+        case "none_of":
+            return value not in argument
 
 
 def value_text(value: Any, limits: Iterable[Limit] = ()) -> str:
@@ -169,13 +175,14 @@ def limits_text(limits: Iterable[Limit]) -> str:
         "max_length": "length {} or less",
     }  # fmt: skip
     for kind, value in found.items():
-        if kind == "one_of" and isinstance(value, tuple):
-            parts.append(" or ".join(value_text(item) for item in value))
+        if isinstance(value, tuple):
+            told = " or ".join(value_text(item) for item in value)
+            parts.append(told if kind == "one_of" else f"not {told}")
         else:
             parts.append(words[kind].format(value))
     return ", ".join(parts)
 
 
-def members_text(kind: Enum) -> str:
+def members_text(kind: Enum | Mapping) -> str:
     """Return an enumeration's members in words."""
     return ", ".join(f"{name} ({value})" for name, value in kind.members)

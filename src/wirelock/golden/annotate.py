@@ -16,6 +16,7 @@ from wirelock.errors import piece_text
 from wirelock.layout.nodes import (
     Array,
     Bytes,
+    Computed,
     Constant,
     Enum,
     Flags,
@@ -24,8 +25,11 @@ from wirelock.layout.nodes import (
     Integer,
     Layout,
     Nothing,
+    Optional,
+    Padded,
     Padding,
     Prefix,
+    Sized,
     Switch,
     Type,
     plain,
@@ -87,9 +91,19 @@ def _leaves(marks: Iterable[Mark], data: bytes) -> Iterator[Mark]:
     """Yield the marks that are bytes; the count before an array has none of its own and is given one."""
     for mark in marks:
         match plain(mark.kind):
-            case Array(count=Prefix(integer=integer)):
+            case Array(count=Prefix(integer=Integer() as integer)):
                 yield _number(integer, f"{mark.path} (count)", mark.bit, data)
-            case Layout() | Array() | If() | Switch() | Nothing():
+            case (
+                Layout()
+                | Array()
+                | If()
+                | Optional()
+                | Switch()
+                | Sized()
+                | Padded()
+                | Nothing()
+                | Computed()
+            ):
                 pass
             case _:
                 yield mark
@@ -100,7 +114,7 @@ def _elements(mark: Mark, data: bytes) -> Iterator[Mark]:
     array = plain(mark.kind)
     assert isinstance(array, Array)
     element, bit, number = plain(array.element), mark.bit, 0
-    if isinstance(array.count, Prefix):
+    if isinstance(array.count, Prefix) and isinstance(array.count.integer, Integer):
         bit += array.count.integer.bits
     integer = element.integer if isinstance(element, Enum) else element
     if not isinstance(integer, Integer) or bit > 8 * len(data):

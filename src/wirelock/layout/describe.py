@@ -4,38 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final
 
 from wirelock.layout.canonical import position_text
 from wirelock.layout.nodes import (
     Array,
     Bytes,
+    Computed,
     Constant,
     Enum,
-    Expression,
     Flag,
     Flags,
     Float,
     If,
     Integer,
     Layout,
-    Length,
     Limited,
+    Mapping,
+    Multiple,
     Nothing,
+    Optional,
+    Padded,
     Padding,
-    Path,
     Prefix,
-    Size,
+    Rest,
+    Scaled,
+    Sized,
     Switch,
+    Terminated,
+    Terminator,
+    Text,
+    Time,
     Type,
+    Until,
+    VarInt,
     layouts_in,
     plain,
 )
 from wirelock.layout.operators import python_source
+from wirelock.layout.sizes import Size
+from wirelock.layout.terms import Expression, Index, Length, Operation, Path
 
 _LIMITS: Final = {
     "ge": ">=", "gt": ">", "le": "<=", "lt": "<", "multiple_of": "multiple of", "one_of": "one of",
-    "min_length": "length >=", "max_length": "length <=",
+    "none_of": "none of", "min_length": "length >=", "max_length": "length <=",
 }  # fmt: skip
 
 __all__ = ["FieldText", "describe", "expression_text", "size_text", "type_text"]
@@ -91,9 +104,17 @@ def expression_text(expression: Expression) -> str:
     def name_of(part: Expression) -> str | None:
         if isinstance(part, Length):
             return f"len({part.path})"
+        if isinstance(part, Index):
+            return "_index"
         return str(part).removeprefix(".") if isinstance(part, Path) else None
 
     return python_source(expression, name_of)
+
+
+def _words(expression: Expression) -> str:
+    """Return an expression fit to stand among words that may hold an `if` of their own."""
+    text = expression_text(expression)
+    return f"({text})" if isinstance(expression, Operation) and expression.operator == "if" else text
 
 
 def type_text(kind: Type) -> str:
@@ -113,29 +134,73 @@ def type_text(kind: Type) -> str:
             return f"{type_text(integer)}, one of {', '.join(f'{name} {value}' for name, value in members)}"
         case Flags(integer=integer, members=members):
             return f"{type_text(integer)}, flags {', '.join(f'{name} {value:#x}' for name, value in members)}"
+        case Mapping(integer=integer, members=members):
+            return f"{type_text(integer)}, one of {', '.join(f'{key!r} {value}' for key, value in members)}"
+        case Scaled(integer=integer):
+            return f"{type_text(integer)}, {_scale_text(kind)}"
+        case Time(integer=integer, unit=unit, epoch=epoch):
+            return f"{type_text(integer)}, {unit}{f' since {epoch}' if epoch else ''}"
+        case VarInt(zigzag=signed):
+            return "varint, zigzag" if signed else "varint"
+        case Text(inner=inner, encoding=encoding):
+            return f"{encoding} text in {type_text(inner)}"
+        case Sized(inner=inner, extent=extent, stripped=stripped):
+            padded = ", padded with NULs" if stripped else ""
+            return f"{_extent_text(extent)}{padded}: {type_text(inner)}"
+        case Padded(inner=inner, length=length, pattern=pattern):
+            to = f"a multiple of {length.of}" if isinstance(length, Multiple) else _count_text(length)
+            return f"{type_text(inner)}, padded to {to} bytes with {pattern:#04x}"
+        case Optional(inner=inner):
+            return f"{type_text(inner)}, if any bytes are left"
+        case Computed(expression=expression):
+            return f"computed {_words(expression)}"
+        case Terminated():
+            return "the end"
         case Bytes(length=length):
-            return f"{length if isinstance(length, int) else expression_text(length)} bytes"
+            return "all bytes left" if isinstance(length, Rest) else f"{_count_text(length)} bytes"
         case Constant(value=value, type=inner):
             return f"{type_text(inner)}, always {value.hex(' ') if isinstance(value, bytes) else value}"
         case Padding(length=length, unit=unit, pattern=pattern):
-            count = length if isinstance(length, int) else expression_text(length)
+            count = _count_text(length)
             return f"{count} {'bits' if unit == 1 else 'bytes'} of padding {pattern:#x}"
         case Nothing():
             return "nothing"
         case Array(element=element, count=count):
             match count:
-                case int():
-                    text = str(count)
-                case Prefix(integer=integer):
-                    text = f"{type_text(integer)} count, then so many"
+                case Prefix(integer=counter):
+                    text = f"{type_text(counter)} count, then so many"
+                case Rest():
+                    text = "as many as fit"
+                case Until(condition=condition):
+                    return f"{type_text(element)} until {_words(condition)}"
                 case _:
-                    text = expression_text(count)
+                    text = _count_text(count)
             return f"{text} of {type_text(element)}"
         case If(condition=condition, type=then):
-            return f"{type_text(then)} if {expression_text(condition)}"
+            return f"{type_text(then)} if {_words(condition)}"
         case Switch(key=key, cases=cases, default=default):
             told = "; ".join(f"{case}: {type_text(then)}" for case, then in cases)
             rest = "" if default is None else f"; else {type_text(default)}"
-            return f"by {expression_text(key)}: {told}{rest}"
+            return f"by {_words(key)}: {told}{rest}"
         case Layout(name=name):
             return name or "record"
+
+
+def _count_text(count: int | Expression) -> str:
+    return str(count) if isinstance(count, int) else _words(count)
+
+
+def _extent_text(extent: int | Expression | Prefix | Terminator) -> str:
+    match extent:
+        case Prefix(integer=integer, includes=includes):
+            own = ", its own bytes counted" if includes else ""
+            return f"{type_text(integer)} size{own}, then so many bytes"
+        case Terminator(mark=mark):
+            return f"up to {mark.hex(' ')}"
+    return f"{_count_text(extent)} bytes"
+
+
+def _scale_text(kind: Scaled) -> str:
+    """Return steps and offset exactly: `steps of 1/1000 m from -5`."""
+    step, start = Fraction(kind.multiply, kind.divide), Fraction(kind.add, kind.divide)
+    return f"steps of {step} {kind.unit}".rstrip() + (f" from {start}" if start else "")

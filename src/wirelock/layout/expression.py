@@ -1,14 +1,14 @@
-"""construct's `this` expressions -> the small expression tree of nodes.
+"""construct's expressions and functions -> the small expression tree of nodes.
 
 Reading resolves every path against the fields before it, turns names of enumeration members and flags
-into their values, and bounds each node: one that could leave int64 is refused. What cannot be read is
-a SchemaError that shows a form that works. `abs_`, `min_` and `max_` are wirelock's own.
+into their values, and bounds each node: one that could leave int64 is refused. Functions are traced first.
+What cannot be read is a SchemaError that shows a form that works.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import IntEnum
+from types import FunctionType
 from typing import Any, Final
 
 from construct import EnumInteger, EnumIntegerString
@@ -16,173 +16,94 @@ from construct.expr import BinExpr, ExprMixin, FuncPath, Path2, UniExpr, opnames
 from construct.expr import Path as ConstructPath
 
 from wirelock.errors import SchemaError
-from wirelock.layout.nodes import (
-    Array,
-    Bytes,
-    Constant,
-    Enum,
-    Expression,
-    Flag,
-    Flags,
-    Float,
-    Integer,
-    Layout,
-    Length,
-    Number,
-    Operation,
-    Path,
-    Prefix,
-    Type,
-    plain,
-)
+from wirelock.layout.agree import Spot, check_agreement
+from wirelock.layout.bounds import bounds_of, length_bounds
+from wirelock.layout.calls import Call, abs_, max_, min_, paths_read
+from wirelock.layout.choice import Bounded, apply, choose, is_truth, truth
+from wirelock.layout.nodes import Enum, Flag, Flags, Float, Integer, Mapping, Scaled, Type, VarInt
 from wirelock.layout.operators import COMPARISONS, INT64, OPERATORS, Interval
+from wirelock.layout.scope import CONTEXT_NAMES, ELEMENT, Scope
+from wirelock.layout.terms import Expression, Index, Length, Number, Operation, Path
+from wirelock.layout.trace import trace
 
-__all__ = ["Scope", "abs_", "max_", "min_", "read_expression"]
+__all__ = [
+    "CONTEXT_NAMES", "Scope", "abs_", "interval_of", "max_", "member_value", "min_", "read_condition",
+    "read_count", "read_expression", "read_until",
+]  # fmt: skip
 
 MAX_PARTS: Final = 2000
 MAX_NESTING: Final = 60
 """An expression of more parts or levels is refused; shared parts count each time."""
-MAX_LENGTH: Final = 1 << 48
-"""No buffer holds more bytes or elements: what bounds a length that the layout does not."""
-CONTEXT_NAMES: Final = (
-    "_", "_root", "_params", "_index", "_io", "_parsing", "_building", "_sizing", "_subcons",
-)  # fmt: skip
-"""What construct itself keeps in its contexts."""
-_FREE: Final[Interval] = (-(1 << 31), (1 << 32) - 1)
+_UINT64: Final = (1 << 64) - 1
+_INDEX: Final[Interval] = (0, (1 << 32) - 1)
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 
-class Call(ExprMixin):
-    """abs, min or max inside a `this` expression. Calling it with a context computes it."""
-
-    def __init__(self, name: str, function: Callable[..., Any], operands: tuple[Any, ...]) -> None:
-        self.name = name
-        self.function = function
-        self.operands = operands
-
-    def __call__(self, context: Any, *_: Any) -> Any:
-        return self.function(*(item(context) if callable(item) else item for item in self.operands))
-
-    def __repr__(self) -> str:
-        return f"{self.name}_({', '.join(map(repr, self.operands))})"
-
-
-def _no_truth_value(expression: ExprMixin) -> bool:
-    raise SchemaError(
-        "",
-        "a `this` expression has no truth value: `and`, `or`, `not`, `in` and chained comparisons would keep"
-        " a part of it and drop the rest",
-        "write (this.a > 0) & (this.b > 0), (this.k == 1) | (this.k == 2), ~(this.a == 1)",
-    )
-
-
-# construct leaves every expression true, so that Python drops half of `this.a > 0 and this.b > 0` before
-# anybody sees it. Nothing has a use for that, and a rule of the wire must not lose a part without a word.
-ExprMixin.__bool__ = _no_truth_value
-
-
-def abs_(value: Any) -> Any:
-    """The absolute value, in a rule or layout expression: `abs_(this.a) <= 100`."""
-    return Call("abs", abs, (value,))
-
-
-def min_(first: Any, second: Any, *more: Any) -> Any:
-    """The least of two or more values, in a rule or layout expression."""
-    return Call("min", min, (first, second, *more))
-
-
-def max_(first: Any, second: Any, *more: Any) -> Any:
-    """The greatest of two or more values, in a rule or layout expression."""
-    return Call("max", max, (first, second, *more))
-
-
-class Scope:
-    """The fields that an expression can see: those of its layout so far, and of the ones around it.
-
-    construct gives a PrefixedArray a context of its own, which a Layout has not: such a scope is no
-    `layout`. What lies outside of the outermost scope is not known until another layout holds it.
-    """
-
-    def __init__(self, parent: Scope | None = None, *, layout: bool = True) -> None:
-        self.parent = parent
-        self.layout = layout
-        self.types: dict[str, Type] = {}
-        self.budget = 0
-
-    def climb(self, contexts: int, where: str) -> int:
-        """Return how many layouts lie between here and `contexts` of construct's contexts out."""
-        scope, layouts = self, 0
-        for climbed in range(contexts):
-            layouts += scope.layout
-            if scope.parent is None:
-                return layouts + contexts - climbed - 1
-            scope = scope.parent
-        if not scope.layout:
-            raise SchemaError(where, "the path ends in an array's own context", "climb one `_` further")
-        return layouts
-
-    @property
-    def depth(self) -> int:
-        """How many contexts lie around this one."""
-        return 0 if self.parent is None else self.parent.depth + 1
-
-    def resolve(self, path: Path, where: str) -> Type | None:
-        """Return the type at a path; None outside of what is known. Raises SchemaError if not there."""
-        scope: Scope | None = self
-        while scope and not scope.layout:
-            scope = scope.parent
-        for _ in range(path.up):
-            scope = scope.parent if scope else None
-            while scope and not scope.layout:
-                scope = scope.parent
-        if scope is None:
-            return None
-        fields, seen = scope.types, ""
-        found: Type | None = None
-        for name in path.names:
-            if name not in fields:
-                known = ", ".join(key for key in fields if not key.startswith("_")) or "none"
-                place = f"in {seen}" if seen else "here"
-                raise SchemaError(
-                    where,
-                    f"`{path}` is not a field read before this one",
-                    f"fields that can be read {place}: {known}",
-                )
-            found, seen = plain(fields[name]), f"{seen}.{name}".lstrip(".")
-            if isinstance(found, Layout):
-                fields = {item.name: item.type for item in found.fields if item.name}
-            elif isinstance(found, Flags):
-                fields = {member: Flag(1) for member, _ in found.members}
-            else:
-                fields = {}
-        return found
-
-
 def read_expression(source: Any, scope: Scope, where: str, *, condition: bool = False) -> Expression:
-    """Read a construct expression (or a plain int) in a scope.
+    """Read a construct expression, a function or a plain int in a scope.
 
     Raises SchemaError, with `where` as its path, for anything that has no one meaning in all engines;
     with `condition`, also for what is the same for every record.
     """
-    if condition and not isinstance(source, ExprMixin) and not callable(source):
-        raise SchemaError(
-            where,
-            f"the condition is always {source!r}",
-            "write a condition over fields, such as this.a > 0",
-        )
-    scope.budget = MAX_PARTS
-    expression, bounds = _read(source, scope, where)
+    expression, bounds = _begin(source, scope, where, condition=condition)
     _inside(bounds, expression, where)
     return expression
 
 
+def read_condition(source: Any, scope: Scope, where: str) -> Expression:
+    """Read an expression of which only matters whether it is 0. Raises as read_expression does."""
+    expression, bounds = _testable(_begin(source, scope, where, condition=True, tested=True))
+    _inside(bounds, expression, where)
+    return expression
+
+
+def read_count(source: Any, scope: Scope, where: str) -> Expression:
+    """Read a length or count. It may be a field of 64 bits, which is compared and never computed with."""
+    expression, bounds = _begin(source, scope, where)
+    if not isinstance(expression, Path) or bounds[0] < 0 or bounds[1] > _UINT64:
+        _inside(bounds, expression, where)
+    return expression
+
+
+def read_until(predicate: Any, element: Type, scope: Scope, where: str) -> Expression:
+    """Read the condition that ends a RepeatUntil, in a scope of its own that holds the element as `obj_`.
+
+    It is an expression over `obj_`, or a function of the element, the elements so far and the context.
+    """
+    for path, _ in paths_read(predicate):
+        if _names(path)[0] == "this":  # construct would look `this.n` up in the element
+            raise SchemaError(
+                where,
+                "`this` means the element here, not the context",
+                "write lambda x, lst, ctx: x == ctx.n",
+            )
+    return read_condition(predicate, Scope(scope, element=element), where)
+
+
 def interval_of(source: Any, scope: Scope, where: str) -> Interval:
     """Return the least and greatest value that an expression can have. Raises as read_expression does."""
+    return _begin(source, scope, where)[1]
+
+
+def _begin(
+    source: Any, scope: Scope, where: str, *, condition: bool = False, tested: bool = False
+) -> Bounded:
+    if condition and not isinstance(source, ExprMixin) and not callable(source):
+        raise _always(repr(source), where)
     scope.budget = MAX_PARTS
-    return _read(source, scope, where)[1]
+    found = _read(source, scope, where, tested=tested)
+    if condition and isinstance(found[0], Number):
+        raise _always(found[0].value, where)
+    return found
 
 
-def _read(source: Any, scope: Scope, where: str, depth: int = 0) -> tuple[Expression, Interval]:
+def _always(value: object, where: str) -> SchemaError:
+    return SchemaError(
+        where, f"the condition is always {value}", "write a condition over fields, such as this.a > 0"
+    )
+
+
+def _read(source: Any, scope: Scope, where: str, depth: int = 0, *, tested: bool = False) -> Bounded:
     scope.budget -= 1
     if scope.budget < 0 or depth > MAX_NESTING:
         limits = f"{MAX_PARTS} parts and {MAX_NESTING} levels"
@@ -194,84 +115,122 @@ def _read(source: Any, scope: Scope, where: str, depth: int = 0) -> tuple[Expres
             return _read_path(source, scope, where)
         case FuncPath():
             return _read_function(source, scope, where, depth)
+        case Call(name="if"):
+            return _read_choice(source, scope, where, depth, tested)
         case Call():
             operands = [_read(item, scope, where, depth + 1) for item in source.operands]
+            if source.name == "^" and is_truth(operands[0]):
+                raise SchemaError(where, "`~` of a truth value is never 0", "write not ctx.a")
             return _combine(source.name, operands, where)
         case UniExpr():
-            operand = _read(source.operand, scope, where, depth + 1)
-            if opnames[source.op] == "+":
+            name = opnames[source.op]
+            operand = _read(source.operand, scope, where, depth + 1, tested=name == "not")
+            if name == "+":
                 return operand
-            return _combine({"-": "neg"}.get(opnames[source.op], opnames[source.op]), [operand], where)
+            if name == "not":
+                operand = _testable(operand)
+            return _combine({"-": "neg"}.get(name, name), [operand], where)
         case BinExpr():
             return _read_binary(source, scope, where, depth)
         case Path2():
-            raise SchemaError(where, f"`{source!r}` has no meaning outside of an array", "use `this`")
+            remedy = "compare the element itself: obj_ == 0" if scope.of_element else "name a field: this.a"
+            raise SchemaError(where, f"`{source!r}` looks at the elements of an array", remedy)
+        case FunctionType() if depth == 0:
+            return _read_traced(source, scope, where, tested)
         case _ if callable(source):
-            raise SchemaError(where, "a function cannot be read", "write the expression with `this`")
+            raise SchemaError(
+                where, f"{source!r} cannot be read here", "write one lambda, or an expression with `this`"
+            )
     raise SchemaError(where, f"`{source!r}` is no integer", "expressions compute with integers")
 
 
-def _names(path: Any) -> list[Any]:
+def _read_traced(source: FunctionType, scope: Scope, where: str, tested: bool) -> Bounded:
+    roots = (ELEMENT, "list_", "this") if scope.of_element else ("this",)
+    traced = trace(source, roots, where)
+    found = _read(traced, scope, where, tested=tested)
+    spots = [_spot(path, is_length, scope, where) for path, is_length in paths_read(traced)]
+    if all(spot.kind or isinstance(spot.read, Index) for spot in spots):
+        check_agreement(source, found[0], spots, roots, tested, where)
+    return found  # what lies around the record is compared where the record is held
+
+
+def _spot(source: Any, is_length: bool, scope: Scope, where: str) -> Spot:
+    """Return what a traced function reads at a path."""
+    root, names = _names(source)
+    if _is_index(source):
+        return Spot(root, tuple(names), Index(), None, _INDEX)
+    path = _path(source, scope, where)
+    kind = scope.resolve(path, where)
+    if isinstance(kind, Flag) and isinstance(holder := _holder(path, scope, where), Flags):
+        path, names, kind = Path(path.up, path.names[:-1]), names[:-1], holder
+    if is_length:
+        return Spot(root, tuple(names), Length(path), kind, length_bounds(kind, path, where))
+    bounds = (0, 0) if isinstance(kind, Float | Scaled | Mapping) else bounds_of(kind, path, where)
+    return Spot(root, tuple(names), path, kind, bounds)
+
+
+def _names(path: Any) -> tuple[str, list[Any]]:
+    """Return what one of construct's paths starts from, and the names from there on."""
     names: list[Any] = []
     while (parent := path._Path__parent) is not None:
         names.append(path.__getfield__())
         path = parent
-    if path._Path__name != "this":
-        raise ValueError(path._Path__name)
-    return names[::-1]
+    return path._Path__name, names[::-1]
 
 
-def _read_path(source: Any, scope: Scope, where: str) -> tuple[Expression, Interval]:
+def _is_index(source: Any) -> bool:
+    return isinstance(source, ConstructPath) and _names(source) == ("this", ["_index"])
+
+
+def _read_path(source: Any, scope: Scope, where: str) -> Bounded:
+    if _is_index(source):
+        if not scope.indexed:
+            raise SchemaError(
+                where,
+                "`_index` is not known here: no array counts its elements",
+                "read it in an element, in front of the arrays inside of that",
+            )
+        return Index(), _INDEX
     path = _path(source, scope, where)
     found = scope.resolve(path, where)
-    if isinstance(found, Flag) and len(path.names) > 1:
-        holder = scope.resolve(Path(path.up, path.names[:-1]), where)
-        if isinstance(holder, Flags):
-            mask = Number(dict(holder.members)[path.names[-1]])
-            return Operation("==", (Operation("&", (Path(path.up, path.names[:-1]), mask)), mask)), (0, 1)
-    return path, _interval_of(found, path, where)
+    if isinstance(found, Flag) and isinstance(holder := _holder(path, scope, where), Flags):
+        mask = Number(dict(holder.members)[path.names[-1]])
+        return Operation("==", (Operation("&", (Path(path.up, path.names[:-1]), mask)), mask)), (0, 1)
+    return path, bounds_of(found, path, where)
+
+
+def _holder(path: Path, scope: Scope, where: str) -> Type | None:
+    """Return the type that a path's last name is looked up in; None for a field of the layout itself."""
+    return scope.resolve(Path(path.up, path.names[:-1]), where) if len(path.names) > 1 else None
 
 
 def _path(source: Any, scope: Scope, where: str) -> Path:
-    try:
-        names = _names(source)
-    except ValueError as problem:
-        raise SchemaError(where, f"`{problem}` has no meaning here", "use `this`") from None
+    root, names = _names(source)
     up = 0
-    while names and names[0] == "_":
-        names, up = names[1:], up + 1
-    if names and names[0] == "_root":
-        names, up = names[1:], scope.depth
+    if root == "this":
+        while names and names[0] == "_":
+            names, up = names[1:], up + 1
+        if names and names[0] == "_root":
+            names, up = names[1:], scope.depth
+        else:
+            up += scope.of_element
+    elif root != ELEMENT or not scope.of_element:
+        remedy = "compare the element itself: lambda x, lst, ctx: x == 0" if root == "list_" else "use `this`"
+        raise SchemaError(where, f"`{root}` has no meaning here", remedy)
     for name in names:
         if not isinstance(name, str):
             raise SchemaError(where, f"`{source!r}` looks up {name!r} in an array", "name a field")
         if name in CONTEXT_NAMES:
-            raise SchemaError(where, f"`{name}` is not known to all engines", "name a field")
+            remedy = "write this._index, of the innermost array" if name == "_index" else "name a field"
+            raise SchemaError(where, f"`{name}` is not known to all engines", remedy)
+    if root == ELEMENT:
+        return Path(0, (ELEMENT, *names))
     if not names:
         raise SchemaError(where, f"`{source!r}` is a whole record", "name one of its fields")
     return Path(scope.climb(up, where), tuple(names))
 
 
-def _interval_of(found: Type | None, path: Path, where: str) -> Interval:
-    match found:
-        case None:
-            return _FREE
-        case Integer():
-            return found.lowest, found.highest
-        case Enum(integer=inner) | Flags(integer=inner) | Constant(type=Integer() as inner):
-            return inner.lowest, inner.highest
-        case Flag():
-            return 0, 1
-        case Float():
-            raise SchemaError(where, f"`{path}` is a float", "a float may only be compared with a constant")
-        case Array() | Bytes() | Constant():
-            raise SchemaError(where, f"`{path}` is no integer", f"its length is len_(this.{path})")
-        case Layout():
-            raise SchemaError(where, f"`{path}` is a whole record", "name one of its fields")
-    raise SchemaError(where, f"`{path}` may be absent", "read a field that is always there")
-
-
-def _read_function(source: Any, scope: Scope, where: str, depth: int) -> tuple[Expression, Interval]:
+def _read_function(source: Any, scope: Scope, where: str, depth: int) -> Bounded:
     function, operand = source._FuncPath__func, source._FuncPath__operand
     if function is abs and operand is not None:
         return _combine("abs", [_read(operand, scope, where, depth + 1)], where)
@@ -286,16 +245,26 @@ def _read_function(source: Any, scope: Scope, where: str, depth: int) -> tuple[E
     if not isinstance(operand, ConstructPath):
         raise SchemaError(where, "len_ takes the path of a field", "write len_(this.items)")
     path = _path(operand, scope, where)
-    found = scope.resolve(path, where)
-    match found:
-        case None | Array(count=Prefix()):
-            return Length(path), (0, MAX_LENGTH)
-        case Bytes(length=size) | Array(count=size) | Constant(type=Bytes(length=size)):
-            return Length(path), ((size, size) if isinstance(size, int) else (0, MAX_LENGTH))
-    raise SchemaError(where, f"`{path}` has no length", "len_ takes an array or bytes")
+    return Length(path), length_bounds(scope.resolve(path, where), path, where)
 
 
-def _read_binary(source: Any, scope: Scope, where: str, depth: int) -> tuple[Expression, Interval]:
+def _read_choice(source: Call, scope: Scope, where: str, depth: int, tested: bool) -> Bounded:
+    condition = _testable(_read(source.operands[0], scope, where, depth + 1, tested=True))
+    then, other = (_read(item, scope, where, depth + 1, tested=tested) for item in source.operands[1:])
+    if tested:
+        then, other = _testable(then), _testable(other)
+    for item, bounds in (condition, then, other):
+        _inside(bounds, item, where)
+    return choose(condition, then, other, tested)
+
+
+def _testable(value: Bounded) -> Bounded:
+    """Return a value whose truth is asked; a field that is no int64 may still be compared with 0."""
+    wide = isinstance(value[0], Path) and not INT64[0] <= value[1][0] <= value[1][1] <= INT64[1]
+    return truth(value) if wide else value
+
+
+def _read_binary(source: Any, scope: Scope, where: str, depth: int) -> Bounded:
     name = opnames[source.op]
     if name in COMPARISONS:
         for this_side, other, spelled in (
@@ -321,11 +290,11 @@ def _read_binary(source: Any, scope: Scope, where: str, depth: int) -> tuple[Exp
     return _combine(name, [left, right], where)
 
 
-def _read_comparison(
-    left: Any, right: Any, name: str, scope: Scope, where: str
-) -> tuple[Expression, Interval] | None:
+def _read_comparison(left: Any, right: Any, name: str, scope: Scope, where: str) -> Bounded | None:
     """Read a comparison of an enumeration, a float or a uint64 with a constant; None for all others."""
     if not isinstance(left, ConstructPath) or isinstance(right, ExprMixin) or callable(right):
+        return None
+    if _is_index(left):
         return None
     path = _path(left, scope, where)
     match scope.resolve(path, where):
@@ -337,7 +306,17 @@ def _read_comparison(
                 known = ", ".join(member for member, _ in kind.members)
                 raise SchemaError(where, f"{right!r} is no member of `{path}`", f"its members are {known}")
             return Operation(name, (path, Number(value))), (0, 1)
-        case Float():
+        case Mapping(members=members):
+            keys = {key: value for key, value in members if key == right and type(right) is not bool}
+            if name not in ("==", "!=") or not keys:
+                known = ", ".join(repr(key) for key, _ in members)
+                raise SchemaError(
+                    where,
+                    f"`{path}` is a Mapping, compared by {name} with {right!r}",
+                    f"compare it by == or != with one of its keys: {known}",
+                )
+            return Operation(name, (path, Number(*keys.values()))), (0, 1)
+        case Float() | Scaled():
             if isinstance(right, bool) or not isinstance(right, int | float) or right != right:
                 raise SchemaError(
                     where, f"`{path}` is compared with {right!r}", "compare a float with a number"
@@ -347,7 +326,9 @@ def _read_comparison(
                     where, f"`{path}` is compared with more than a float holds", "use a smaller one"
                 )
             return Operation(name, (path, Number(float(right)))), (0, 1)
-        case Integer(highest=highest) if highest > INT64[1] and isinstance(right, int):
+        case Integer(highest=highest) | VarInt(highest=highest) if highest > INT64[1] and isinstance(
+            right, int
+        ):
             if not 0 <= right <= highest:
                 raise SchemaError(where, f"{right} is outside of `{path}`", f"compare with 0..{highest}")
             return Operation(name, (path, Number(int(right)))), (0, 1)
@@ -363,13 +344,10 @@ def member_value(kind: Enum, key: Any) -> int | None:
     return int(key) if int(key) in {value for _, value in kind.members} else None
 
 
-def _combine(
-    name: str, operands: list[tuple[Expression, Interval]], where: str
-) -> tuple[Expression, Interval]:
-    expression = Operation(name, tuple(item for item, _ in operands))
+def _combine(name: str, operands: list[Bounded], where: str) -> Bounded:
     for item, bounds in operands:
         _inside(bounds, item, where)
-    return expression, OPERATORS[name].interval(*(bounds for _, bounds in operands))
+    return apply(name, *operands)
 
 
 def _inside(bounds: Interval, expression: Expression, where: str) -> None:

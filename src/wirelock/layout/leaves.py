@@ -12,24 +12,24 @@ from typing import Any, Final
 import construct
 
 from wirelock.errors import SchemaError
-from wirelock.layout.expression import Scope, member_value, read_expression
+from wirelock.layout.adapters import ScaledAdapter, TimeAdapter
+from wirelock.layout.expression import Scope, member_value, read_count
+from wirelock.layout.limits import MAX_BITS, MAX_DEPTH, MAX_EXACT, MAX_LENGTH
 from wirelock.layout.nodes import (
-    MAX_BITS,
-    MAX_DEPTH,
-    MAX_LENGTH,
     Bytes,
     Constant,
     Enum,
-    Expression,
     Flag,
     Flags,
     Float,
     Integer,
-    Number,
-    Padding,
+    Mapping,
+    Scaled,
+    Time,
     Type,
     by_value,
 )
+from wirelock.layout.terms import Expression, Number
 
 _FORMATS: Final = {
     "b": 8, "B": 8, "h": 16, "H": 16, "l": 32, "L": 32, "q": 64, "Q": 64,
@@ -69,8 +69,8 @@ class Place:
 
 
 def unwrap(source: Any) -> Any:
-    """Take the name off a construct."""
-    while isinstance(source, construct.Renamed):
+    """Take off a construct its name, and what changes how it is printed and nothing else."""
+    while isinstance(source, construct.Renamed | construct.Hex | construct.HexDump):
         source = source.subcon
     return source
 
@@ -149,7 +149,7 @@ def _integer_inside(source: Any, at: Place) -> Integer:
     return inner
 
 
-def _check_members(members: tuple[tuple[str, int], ...], inner: Integer, at: Place) -> None:
+def _check_members(members: tuple[tuple[Any, Any], ...], inner: Integer, at: Place) -> None:
     if not members:
         raise at.refuse("an enumeration without members", "name its members")
     for name, value in members:
@@ -164,7 +164,7 @@ def _check_members(members: tuple[tuple[str, int], ...], inner: Integer, at: Pla
 
 def read_length(source: Any, at: Place, what: str) -> int | Expression:
     """Read a length or count: a constant, or outside of bit regions an expression."""
-    found = read_expression(source, at.scope, at.path)
+    found = read_count(source, at.scope, at.path)
     if isinstance(found, Number):
         if not 0 <= found.value <= MAX_LENGTH:
             raise at.refuse(f"a {what} of {found.value}", f"give 0 to {MAX_LENGTH}")
@@ -172,11 +172,6 @@ def read_length(source: Any, at: Place, what: str) -> int | Expression:
     if at.bits:
         raise at.refuse(f"a {what} from the wire inside a bit region", "a bit region must have a fixed size")
     return found
-
-
-def _read_bytes(source: Any, at: Place) -> Type:
-    bytes_only(source, at)
-    return Bytes(read_length(source.length, at, "length"))
 
 
 def _read_const(source: Any, at: Place) -> Type:
@@ -204,13 +199,30 @@ def _read_const(source: Any, at: Place) -> Type:
     raise at.refuse(f"a Const of {type(inner).__name__}", "make it an integer or bytes")
 
 
-def _read_padded(source: Any, at: Place) -> Type:
-    if unwrap(source.subcon) is not construct.Pass:
-        raise at.refuse("Padded is not a kind that wirelock reads here", "write the field, then Padding")
-    pattern = source.pattern[0]
-    if at.bits and pattern > 1:
-        raise at.refuse(f"the pattern {source.pattern!r} inside a bit region", r"use b'\x00' or b'\x01'")
-    return Padding(read_length(source.length, at, "padding"), 1 if at.bits else 8, pattern)
+def _read_mapping(source: Any, at: Place) -> Type:
+    inner = _integer_inside(source, at)
+    members = tuple(source.encmapping.items())
+    _check_members(members, inner, at)
+    kinds = {type(key) for key, _ in members}
+    if len(kinds) != 1 or not kinds <= {str, int}:
+        raise at.refuse("a Mapping whose keys are not all str, or all int", "use Enum with an IntEnum")
+    if len({value for _, value in members}) != len(members):
+        raise at.refuse("a Mapping that gives two keys one value", "give each key a value of its own")
+    return Mapping(inner, tuple(sorted(members, key=lambda member: member[1])))
+
+
+def _read_scaled(source: Any, at: Place) -> Type:
+    inner = _integer_inside(source, at)
+    ends = [value * source.multiply + source.add for value in (inner.lowest, inner.highest)]
+    if max(map(abs, ends)) >= MAX_EXACT or source.divide >= MAX_EXACT:
+        raise at.refuse(
+            "a step so fine that a float cannot hold every value", "use fewer bits or a coarser step"
+        )
+    return Scaled(inner, source.multiply, source.add, source.divide, source.unit, source.rounding)
+
+
+def _read_time(source: Any, at: Place) -> Type:
+    return Time(_integer_inside(source, at), str(source.unit), str(source.epoch))
 
 
 LEAVES: Final[dict[type, Callable[[Any, Place], Type]]] = {
@@ -219,7 +231,8 @@ LEAVES: Final[dict[type, Callable[[Any, Place], Type]]] = {
     construct.BitsInteger: _read_bits_integer,
     construct.Enum: _read_enum,
     construct.FlagsEnum: _read_flags,
-    construct.Bytes: _read_bytes,
+    construct.Mapping: _read_mapping,
     construct.Const: _read_const,
-    construct.Padded: _read_padded,
+    ScaledAdapter: _read_scaled,
+    TimeAdapter: _read_time,
 }

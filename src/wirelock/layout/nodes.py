@@ -1,8 +1,9 @@
-"""The frozen description of a record on the wire: Layout, fields, types, expressions, positions.
+"""The frozen description of a record on the wire: Layout, fields, types, positions.
 
 Everything downstream (engines, lock, exporters) reads these nodes and nothing else. Sizes and
 positions count in bits; bit 7 is the most significant bit of a byte. Nodes compare by value.
-Knows nothing of construct.
+Knows nothing of construct. A *region* is what bounds greedy kinds and a record's end: the whole
+record, or the inside of a Sized.
 """
 
 from __future__ import annotations
@@ -10,64 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+from wirelock.layout.terms import Expression, Rule, own_names
 
 ByteOrder: TypeAlias = Literal["big", "little"]
-LimitKind: TypeAlias = Literal["ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "one_of"]
+LimitKind: TypeAlias = Literal[
+    "ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "one_of", "none_of"
+]
 LIMITS: Final[tuple[LimitKind, ...]] = get_args(LimitKind)
 """The kinds of limits, in their canonical order."""
-
-MAX_DEPTH: Final = 64
-"""Layouts nested deeper than this are refused when the class is made."""
-MAX_BITS: Final = 1 << 12
-"""Integers, and whatever does not fill its bytes, are refused if they are wider."""
-MAX_REGION: Final = 1 << 14
-"""The most bits of a bit region."""
-MAX_CASES: Final = 1000
-"""The most cases of a Switch."""
-MAX_LENGTH: Final = (1 << 32) - 1
-"""The greatest constant length or count of a layout."""
-MAX_ARRAY_DEPTH: Final = 16
-"""Arrays nested deeper than this are refused: CPython compiles at most 20 nested loops."""
-
-
-# -- expressions ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    """A constant. Floats appear only as one side of a comparison with a float field."""
-
-    value: int | float
-
-
-@dataclass(frozen=True, slots=True)
-class Path:
-    """The value of a field: `up` enclosing layouts out, then down through `names`."""
-
-    up: int
-    names: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return "_." * self.up + ".".join(self.names)
-
-
-@dataclass(frozen=True, slots=True)
-class Length:
-    """The number of elements (Array) or bytes (Bytes) of the field at `path`."""
-
-    path: Path
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """An operator over integers; `operator` is a key of expression.OPERATORS."""
-
-    operator: str
-    operands: tuple[Expression, ...]
-
-
-Expression: TypeAlias = Number | Path | Length | Operation
 
 
 # -- types ---------------------------------------------------------------------------------------
@@ -134,10 +87,99 @@ class Flags:
 
 
 @dataclass(frozen=True, slots=True)
+class Mapping:
+    """An integer that stands for one of `members` (key, value); the record holds the key."""
+
+    integer: Integer
+    members: tuple[tuple[str | int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """An integer on the wire, a float in the record: (raw * multiply + add) / divide.
+
+    The numerator is an exact integer below 2**53, so that the one division in binary64 gives the same
+    float everywhere. `rounding` says how a value between two steps is rounded when a record is made.
+    """
+
+    integer: Integer
+    multiply: int
+    add: int
+    divide: int
+    unit: str
+    rounding: Rounding
+
+    def value(self, raw: int) -> float:
+        """Return the float that an integer of the wire stands for."""
+        return (raw * self.multiply + self.add) / self.divide
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """An integer that counts `unit` (such as "ms") since `epoch`, which may be empty."""
+
+    integer: Integer
+    unit: str
+    epoch: str
+
+
+@dataclass(frozen=True, slots=True)
+class VarInt:
+    """Seven bits a byte, least significant first, in the fewest bytes; 64 bits at most.
+
+    With `zigzag` signed: 0, -1, 1, -2 are written as 0, 1, 2, 3.
+    """
+
+    zigzag: bool
+
+    @property
+    def lowest(self) -> int:
+        """The least value that fits."""
+        return -(1 << 63) if self.zigzag else 0
+
+    @property
+    def highest(self) -> int:
+        """The greatest value that fits."""
+        return (1 << 63) - 1 if self.zigzag else (1 << 64) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """As a length, count or size: up to the end of the region."""
+
+
+@dataclass(frozen=True, slots=True)
+class Until:
+    """As a count: up to and with the first element for which `condition` is not zero.
+
+    The condition is read in a scope of its own, which holds the element as `obj_`; the layout of the
+    array lies around it.
+    """
+
+    condition: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class Bytes:
     """`length` raw bytes."""
 
-    length: int | Expression
+    length: int | Expression | Rest
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Text in `encoding`: ascii, utf-8, utf-16-le, utf-16-be, utf-32-le or utf-32-be.
+
+    `inner` is where its bytes are: a Bytes, or a Sized with one.
+    """
+
+    inner: Bytes | Sized
+    encoding: str
+
+    @property
+    def closed(self) -> bool:
+        """Whether NULs pad the text, so that it holds none itself."""
+        return isinstance(self.inner, Sized) and self.inner.stripped > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,15 +200,69 @@ class Padding:
 
 
 @dataclass(frozen=True, slots=True)
+class Multiple:
+    """As the length of a Padded: the next multiple of `of` bytes."""
+
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
+class Padded:
+    """`inner`, then bytes of `pattern` up to `length` bytes in all."""
+
+    inner: Type
+    length: int | Expression | Multiple
+    pattern: int
+
+
+@dataclass(frozen=True, slots=True)
 class Nothing:
     """No bytes; the value is None."""
 
 
 @dataclass(frozen=True, slots=True)
-class Prefix:
-    """A count written as an integer right before what it counts."""
+class Terminated:
+    """No bytes, at the end of the region; the value is None."""
 
-    integer: Integer
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """No bytes; the value of an expression, in `lowest`..`highest`; a bool if `boolean`."""
+
+    expression: Expression
+    lowest: int
+    highest: int
+    boolean: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """A count, or a size in bytes, written right before what it counts.
+
+    A size that `includes` the prefix counts the prefix's own bytes too; then it is an Integer.
+    """
+
+    integer: Integer | VarInt
+    includes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Terminator:
+    """As the extent of a Sized: up to the first `mark`, looked for in steps of its length."""
+
+    mark: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Sized:
+    """A region for `inner`, which must fill it: so many bytes, or up to a mark.
+
+    With `stripped` NULs at the region's end, in units of so many bytes, do not belong to `inner`.
+    """
+
+    inner: Type
+    extent: int | Expression | Prefix | Terminator
+    stripped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +270,14 @@ class Array:
     """`count` elements, one behind the other."""
 
     element: Type
-    count: int | Expression | Prefix
+    count: int | Expression | Prefix | Rest | Until
+
+
+@dataclass(frozen=True, slots=True)
+class Optional:
+    """`inner`, or nothing and None exactly when no bytes are left in the region."""
+
+    inner: Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,11 +320,12 @@ class Position:
 class Limit:
     """A constraint of the record on one value: `value op argument`, on its length for min/max_length.
 
-    Integers have ge, le, multiple_of and one_of; floats ge, gt, le and lt; arrays and bytes the lengths.
+    Integers have ge, le, multiple_of, one_of and none_of; floats ge, gt, le and lt; bytes and text the
+    lengths (of text in characters), one_of and none_of; arrays the lengths.
     """
 
     kind: LimitKind
-    value: int | float | tuple[int | bool | bytes, ...]
+    value: int | float | tuple[int | bool | bytes | str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,20 +351,12 @@ class Field:
     position: Position
     derived: Expression | None = None
     doc: str = field(default="", compare=False)
+    default: Any = field(default=None, compare=False)
 
     @property
     def in_record(self) -> bool:
         """Whether the record has this field."""
         return self.name is not None and not self.name.startswith("_")
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """A named condition over the fields of one record: it holds where `expression` is not zero."""
-
-    name: str
-    expression: Expression
-    message: str = ""
 
 
 @dataclass(frozen=True)
@@ -280,11 +376,6 @@ class Layout:
     origin: object = field(default=None, compare=False, repr=False)
 
     @cached_property
-    def size(self) -> Size:
-        """The bits that a record takes."""
-        return sum_sizes(size_of(item.type) for item in self.fields)
-
-    @cached_property
     def computed(self) -> tuple[Field, ...]:
         """The derived fields that the record has not, each behind those that it is computed from.
 
@@ -293,7 +384,7 @@ class Layout:
         waiting = {item.label: item for item in self.fields if item.derived is not None}
         found: list[Field] = []
         while waiting:
-            ready = [item for item in waiting.values() if not waiting.keys() & _own_names(item.derived)]
+            ready = [item for item in waiting.values() if not waiting.keys() & own_names(item.derived)]
             if not ready:
                 raise ValueError(", ".join(waiting))
             found += ready
@@ -309,81 +400,25 @@ class Layout:
         raise KeyError(label)
 
 
-def _own_names(expression: Expression | None) -> set[str]:
-    """Return the fields of the same layout that an expression reads."""
-    match expression:
-        case Path(up=0, names=names) | Length(path=Path(up=0, names=names)):
-            return {names[0]}
-        case Operation(operands=operands):
-            return {name for operand in operands for name in _own_names(operand)}
-    return set()
+Rounding: TypeAlias = Literal["half-even", "half-away", "floor"]
+
+Scalar: TypeAlias = Integer | Float | Flag | Enum | Flags | Mapping | Scaled | Time
+Type: TypeAlias = (
+    Scalar | VarInt | Bytes | Text | Constant | Padding | Nothing | Terminated | Computed
+    | Array | If | Optional | Switch | Padded | Sized | Limited | Layout
+)  # fmt: skip
 
 
-Scalar: TypeAlias = Integer | Float | Flag | Enum | Flags
-Type: TypeAlias = Scalar | Bytes | Constant | Padding | Nothing | Array | If | Switch | Limited | Layout
-
-
-# -- sizes ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """The least and the greatest number of bits; `highest` is None where nothing bounds it."""
-
-    lowest: int
-    highest: int | None
-
-    @property
-    def fixed(self) -> bool:
-        """Whether there is but one size."""
-        return self.lowest == self.highest
-
-
-def sum_sizes(sizes: Iterator[Size]) -> Size:
-    """Return the size of things that follow each other."""
-    lowest, highest = 0, 0
-    bounded = True
-    for size in sizes:
-        lowest += size.lowest
-        bounded = bounded and size.highest is not None
-        highest += size.highest or 0
-    return Size(lowest, highest if bounded else None)
-
-
-def size_of(kind: Type) -> Size:
-    """Return how many bits a value of this type takes. A length from the wire has no upper bound."""
+def integer_of(kind: Type) -> Integer | None:
+    """Return the integer that a value of this type is on the wire; None if it is none of fixed width."""
     match kind:
-        case Layout():
-            return kind.size
-        case Integer(bits=bits) | Float(bits=bits) | Flag(bits=bits):
-            return Size(bits, bits)
-        case Enum(integer=inner) | Flags(integer=inner):
-            return Size(inner.bits, inner.bits)
-        case Constant(type=inner) | Limited(inner=inner):
-            return size_of(inner)
-        case Bytes(length=int(length)):
-            return Size(8 * length, 8 * length)
-        case Padding(length=int(length), unit=unit):
-            return Size(unit * length, unit * length)
-        case Bytes() | Padding():
-            return Size(0, None)
-        case Nothing():
-            return Size(0, 0)
-        case Array(count=int(count), element=element):
-            size = size_of(element)
-            return Size(count * size.lowest, None if size.highest is None else count * size.highest)
-        case Array(count=Prefix(integer=integer)):
-            return Size(integer.bits, None)
-        case Array():
-            return Size(0, None)
-        case If(type=inner):
-            return Size(0, size_of(inner).highest)
-        case Switch():
-            sizes = [size_of(item) for item in kind.types]
-            highest = [size.highest for size in sizes if size.highest is not None]
-            return Size(
-                min(size.lowest for size in sizes), max(highest) if len(highest) == len(sizes) else None
-            )
+        case Integer():
+            return kind
+        case Enum(integer=inner) | Flags(integer=inner) | Mapping(integer=inner):
+            return inner
+        case Scaled(integer=inner) | Time(integer=inner) | Constant(type=Integer() as inner):
+            return inner
+    return None
 
 
 def by_value(members: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
@@ -408,6 +443,8 @@ def layouts_in(kind: Type) -> Iterator[Layout]:
             yield kind
         case Array(element=inner) | If(type=inner) | Limited(inner=inner):
             yield from layouts_in(inner)
-        case Switch():
-            for case in kind.types:
-                yield from layouts_in(case)
+        case Optional(inner=inner) | Padded(inner=inner) | Sized(inner=inner):
+            yield from layouts_in(inner)
+        case Switch(types=types):
+            for part in types:
+                yield from layouts_in(part)

@@ -2,7 +2,8 @@
 
 One table, so that every engine and exporter gives an operator the same meaning. Values are integers
 (True counts as 1); floats only stand beside a comparison. No operator can raise: divisors are
-positive constants and shift counts constants of 0..63, checked when the expression is read.
+positive constants and shift counts constants of 0..63, checked when the expression is read. So `if`,
+whose operands are the condition and both values, may compute the value that it does not take.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from wirelock.layout.nodes import Expression, Length, Number, Operation, Path
+from wirelock.layout.terms import Expression, Index, Length, Number, Operation, Path
 
 Interval: TypeAlias = tuple[int, int]
 
@@ -65,6 +66,14 @@ def _truth(*_: Interval) -> Interval:
     return TRUTH
 
 
+def _either(condition: Interval, then: Interval, other: Interval) -> Interval:
+    return min(then[0], other[0]), max(then[1], other[1])
+
+
+def _pick(condition: Any, then: Any, other: Any) -> Any:
+    return then if condition else other
+
+
 OPERATORS: Final[dict[str, Operator]] = {
     "==": Operator(operator.eq, _truth, 5, "{} == {}"),
     "!=": Operator(operator.ne, _truth, 5, "{} != {}"),
@@ -84,17 +93,26 @@ OPERATORS: Final[dict[str, Operator]] = {
     "%": Operator(operator.mod, lambda value, divisor: (0, divisor[1] - 1), 11, "{} % {}"),
     "neg": Operator(operator.neg, lambda value: (-value[1], -value[0]), 12, "-{}"),
     "not": Operator(operator.not_, _truth, 4, "not {}"),
+    "if": Operator(_pick, _either, 1, "{1} if {0} else {2}"),
     "abs": Operator(abs, _abs, 14),
     "min": Operator(min, _extreme(min), 14),
     "max": Operator(max, _extreme(max), 14),
 }
 COMPARISONS: Final = ("==", "!=", "<", "<=", ">", ">=")
+_LOOSE: Final = {"if": 2} | dict.fromkeys(COMPARISONS)
+"""Which operand may bind as loosely as the operator itself, where that is not the first one."""
 
 _ATOM = 15
 
 
-def evaluate(expression: Expression, value_of: Callable[[Path | Length], Any]) -> Any:
-    """Compute an expression; `value_of` gives the fields' values and lengths."""
+def takes(name: str, count: int) -> bool:
+    """Whether an operator takes so many operands."""
+    fixed = OPERATORS[name].python.count("{")
+    return count >= 2 if name in ("min", "max") else count == (fixed or 1)
+
+
+def evaluate(expression: Expression, value_of: Callable[[Path | Length | Index], Any]) -> Any:
+    """Compute an expression; `value_of` gives the fields' values and lengths, and the element's number."""
     match expression:
         case Number(value=value):
             return value
@@ -105,7 +123,7 @@ def evaluate(expression: Expression, value_of: Callable[[Path | Length], Any]) -
 
 
 def python_source(expression: Expression, name_of: Callable[[Expression], str | None]) -> str:
-    """Write an expression as Python; `name_of` gives the text for a field, length or shared part."""
+    """Write an expression as Python; `name_of` gives the text for a field, length, index or shared part."""
     return _render(expression, name_of)[0]
 
 
@@ -126,13 +144,10 @@ def _render(expression: Expression, name_of: Callable[[Expression], str | None])
             parts = [_render(item, name_of) for item in operands]
             if not rule.python:
                 return f"{name}({', '.join(text for text, _ in parts)})", rule.precedence
-            # Python's operators group to the left and its comparisons chain, so only a left operand
-            # of an arithmetic operator may bind as loosely as the operator itself.
-            loose_left = name not in COMPARISONS
+            # Python's operators group to the left, its choices to the right, and its comparisons chain.
+            loose = _LOOSE.get(name, 0)
             texts = [
-                text
-                if binds > rule.precedence or (binds == rule.precedence and i == 0 and loose_left)
-                else f"({text})"
+                text if binds > rule.precedence or (binds == rule.precedence and i == loose) else f"({text})"
                 for i, (text, binds) in enumerate(parts)
             ]
             return rule.python.format(*texts), rule.precedence
@@ -149,3 +164,11 @@ def paths_in(expression: Expression) -> Iterator[Path]:
         case Operation(operands=operands):
             for operand in operands:
                 yield from paths_in(operand)
+
+
+def reads_index(expression: Expression) -> bool:
+    """Whether the expression reads the number of the element around it."""
+    match expression:
+        case Operation(operands=operands):
+            return any(map(reads_index, operands))
+    return isinstance(expression, Index)

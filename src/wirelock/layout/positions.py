@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from wirelock.layout.limits import MAX_BITS
 from wirelock.layout.nodes import (
-    MAX_BITS,
-    Constant,
-    Enum,
-    Flags,
     Float,
     Integer,
     Position,
     Type,
+    integer_of,
     plain,
-    size_of,
 )
+from wirelock.layout.sizes import size_of
 
 
 def pieces_at(bit: int, kind: Type) -> tuple[tuple[int, int], ...]:
@@ -29,9 +27,7 @@ def pieces_at(bit: int, kind: Type) -> tuple[tuple[int, int], ...]:
         return ()
     if width > MAX_BITS:
         raise ValueError(f"a value of {width} bits that does not fill its bytes")
-    inner = plain(kind)
-    inner = inner.type if isinstance(inner, Constant) else inner
-    inner = inner.integer if isinstance(inner, Enum | Flags) else inner
+    inner = integer_of(plain(kind)) or plain(kind)
     little = isinstance(inner, Integer | Float) and inner.order == "little"
     if not little:
         return tuple(_span(bit, width))

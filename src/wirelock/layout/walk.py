@@ -6,42 +6,65 @@ The walk reads; it never parses or builds, and never changes the construct.
 
 from __future__ import annotations
 
+import inspect
 import keyword
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
 import construct
-from construct.lib import bits2bytes, bytes2bits
+from construct.lib import bits2bytes, bytes2bits, swapbitsinbytes, swapbytes
 
 from wirelock.errors import SchemaError
-from wirelock.layout.expression import CONTEXT_NAMES, Scope, interval_of, member_value, read_expression
+from wirelock.layout.branches import BRANCHES
+from wirelock.layout.choice import is_truth
+from wirelock.layout.expression import (
+    CONTEXT_NAMES,
+    Scope,
+    interval_of,
+    member_value,
+    read_condition,
+    read_expression,
+    read_until,
+)
 from wirelock.layout.leaves import LEAVES, Place, kind_name, read_length, unwrap
+from wirelock.layout.limits import MAX_ARRAY_DEPTH, MAX_BITS, MAX_REGION
 from wirelock.layout.nodes import (
-    MAX_ARRAY_DEPTH,
-    MAX_BITS,
-    MAX_CASES,
-    MAX_REGION,
     Array,
+    ByteOrder,
     Bytes,
+    Computed,
     Constant,
     Enum,
     Field,
     Flag,
-    If,
+    Flags,
+    Float,
     Integer,
     Layout,
-    Length,
+    Limit,
+    Limited,
+    Mapping,
     Nothing,
     Padding,
-    Path,
     Prefix,
-    Switch,
+    Rest,
+    Scaled,
+    Terminated,
+    Text,
+    Time,
     Type,
-    size_of,
+    Until,
+    VarInt,
+    integer_of,
+    plain,
 )
-from wirelock.layout.operators import paths_in
+from wirelock.layout.operators import paths_in, reads_index
 from wirelock.layout.positions import Cursor
+from wirelock.layout.remedies import KINDS, REMEDIES
+from wirelock.layout.sized import SIZED, read_prefix
+from wirelock.layout.sizes import reach_of, size_of
+from wirelock.layout.terms import Length, Operation, Path, Rule
 
 __all__ = ["Construct", "prefixed_array", "unwrap", "walk"]
 
@@ -85,6 +108,10 @@ def _read(source: Any, at: Place) -> Type:
         return Flag(1 if at.bits else 8)
     if source is construct.Pass:
         return Nothing()
+    if source is construct.Terminated:
+        return Terminated()
+    if source is construct.Index:
+        return _read_index(at)
     if isinstance(source, construct.Transformed):
         return _read_region(source, at)
     if (prefixed := prefixed_array(source)) is not None:
@@ -102,11 +129,22 @@ def _read_struct(source: Any, at: Place) -> Layout:
     cursor = Cursor(at.phase)
     fields: list[Field] = []
     rebuilds: dict[int, Any] = {}
+    rules: list[Rule] = []
     for number, part in enumerate(source.subcons):
         name, inner = _checked_name(part, at, scope), unwrap(part)
         here = replace(inside.within(name or f"#{number}"), scope=scope, phase=cursor.phase)
+        default = None
         if isinstance(inner, construct.Rebuild):
             rebuilds[number], inner = inner.func, inner.subcon
+        elif isinstance(inner, construct.Default):
+            default, inner = _default(inner, here), inner.subcon
+        elif isinstance(inner, construct.Check):
+            condition = read_condition(inner.func, scope, here.path)
+            if reads_index(condition) or any(path.up for path in paths_in(condition)):
+                raise here.refuse("a Check of fields around its Struct", "put it into the Struct around")
+            label = (name or f"check-{number}").strip("_").lower().replace("_", "-")
+            rules.append(Rule(label, condition, " ".join((part.docs or "").split())))
+            name, inner = None, construct.Pass
         kind = _read(inner, here)
         label = name or f"{type(kind).__name__.lower()}#{number}"
         doc = " ".join((getattr(part, "docs", None) or "").split())
@@ -114,20 +152,22 @@ def _read_struct(source: Any, at: Place) -> Layout:
             position = cursor.take(label, kind)
         except ValueError as problem:
             raise here.refuse(str(problem), "let wide values begin and end with a byte") from None
-        fields.append(Field(name, label, kind, position, doc=doc))
+        _check_behind(fields, kind, here)
+        derived = kind.expression if isinstance(kind, Computed) else None
+        fields.append(Field(name, label, kind, position, derived, doc, default))
         if name:
             scope.types[name] = kind
     for number, function in rebuilds.items():
         fields[number] = _rebuilt(fields[number], function, at.within(fields[number].label), scope)
     _derive_counts(fields)
     for field in fields:
-        fixed = isinstance(field.type, Constant | Padding | Nothing) or field.derived is not None
+        fixed = isinstance(field.type, _WORTHLESS) or field.derived is not None
         if not field.in_record and not fixed:
             raise at.within(field.label).refuse(
                 "a field without a public name must be constant or computed", "give it a name"
             )
     _check_computable(fields, at)
-    layout = Layout(tuple(fields), origin=source)
+    layout = Layout(tuple(fields), rules=tuple(rules), origin=source)
     try:
         _ = layout.computed
     except ValueError as labels:
@@ -139,6 +179,26 @@ def _read_struct(source: Any, at: Place) -> Layout:
         )
         raise at.within(first).refuse(told, "rebuild it from fields that the record states") from None
     return layout
+
+
+def _default(source: Any, at: Place) -> Any:
+    if callable(source.value):
+        raise at.refuse("a Default that follows from other fields", "use Rebuild, or a constant")
+    return source.value
+
+
+def _check_behind(fields: list[Field], kind: Type, at: Place) -> None:
+    """Refuse what takes bytes behind a field that takes all of them, or takes them where it is absent."""
+    for field in fields:
+        reach, size = reach_of(field.type), size_of(kind)
+        if reach == "rest" and size.highest != 0:
+            told = f"{field.label} before it takes all the bytes that are left"
+            raise at.refuse(told, f"give {field.label} a size or count, or put it last")
+        if reach == "optional" and size.lowest:
+            told = f"it always takes bytes, so that {field.label} before it is never absent"
+            raise at.refuse(
+                told, f"put {field.label} last, or use If with a field that says whether it is there"
+            )
 
 
 def _check_computable(fields: list[Field], at: Place) -> None:
@@ -199,7 +259,29 @@ def _read_region(source: Any, at: Place) -> Type:
         if not at.bits:
             raise at.refuse("Bytewise outside of a bit region", "leave it out")
         return _read(source.subcon, replace(at.deeper(), bits=False))
+    if source.decodefunc in (swapbytes, swapbitsinbytes):
+        return _read_swapped(source, at)
     raise at.refuse("this Transformed is not a kind that wirelock reads", "read the bytes as they lie")
+
+
+def _read_swapped(source: Any, at: Place) -> Type:
+    """ByteSwapped around an integer or float turns its byte order round."""
+    if source.decodefunc is swapbytes and not at.bits:
+        kind = _read(source.subcon, at)
+        inner = integer_of(kind) or kind
+        if isinstance(inner, Integer | Float):
+            order: ByteOrder = "big" if inner.order == "little" or inner.bits == 8 else "little"
+            match kind:
+                case Integer() | Float():
+                    return replace(kind, order=order)
+                case Enum(integer=integer) | Flags(integer=integer) | Mapping(integer=integer):
+                    return replace(kind, integer=replace(integer, order=order))
+                case Scaled(integer=integer) | Time(integer=integer):
+                    return replace(kind, integer=replace(integer, order=order))
+    told = "ByteSwapped" if source.decodefunc is swapbytes else "BitsSwapped"
+    raise at.refuse(
+        f"{told} around anything but an integer or float", "read the fields in the order in which they lie"
+    )
 
 
 def _read_restreamed(source: Any, at: Place) -> Type:
@@ -207,8 +289,7 @@ def _read_restreamed(source: Any, at: Place) -> Type:
 
 
 def _read_array(source: Any, at: Place) -> Type:
-    if source.discard:
-        raise at.refuse("an Array that discards its elements loses them", "leave out discard")
+    _keeps_elements(source, at)
     count = read_length(source.count, at, "count")
     element = _element(source.subcon, at, wire_count=not isinstance(count, int))
     if isinstance(count, int) and count > MAX_BITS and size_of(element).lowest == 0:
@@ -216,10 +297,24 @@ def _read_array(source: Any, at: Place) -> Type:
     return Array(element, count)
 
 
+def _keeps_elements(source: Any, at: Place) -> None:
+    if source.discard:
+        raise at.refuse(f"{kind_name(source)} that discards its elements loses them", "leave out discard")
+
+
+def _read_greedy_range(source: Any, at: Place) -> Type:
+    _keeps_elements(source, at)
+    return Array(_element(source.subcon, at, wire_count=True), Rest())
+
+
+def _read_repeat_until(source: Any, at: Place) -> Type:
+    _keeps_elements(source, at)
+    element = _element(source.subcon, at, wire_count=True)
+    return Array(element, Until(read_until(source.predicate, element, at.scope, at.path)))
+
+
 def _read_prefixed(count: Any, element: Any, at: Place) -> Type:
-    prefix = _read(count, at)
-    if not isinstance(prefix, Integer):
-        raise at.refuse(f"a count in {type(prefix).__name__}", "count with an integer")
+    prefix = read_prefix(count, at, "count")
     inner = replace(at, scope=Scope(at.scope, layout=False))
     return Array(_element(element, inner, wire_count=True), Prefix(prefix))
 
@@ -229,103 +324,85 @@ def _element(source: Any, at: Place, *, wire_count: bool) -> Type:
         raise at.refuse(f"arrays are nested deeper than {MAX_ARRAY_DEPTH}", "flatten the layout")
     if wire_count and at.bits:
         raise at.refuse("a count from the wire inside a bit region", "a bit region must have a fixed size")
-    found = _read(source, replace(at.within("[]"), arrays=at.arrays + 1))
+    with at.scope.counting():
+        found = _read(source, replace(at.within("[]"), arrays=at.arrays + 1))
     if at.bits and size_of(found).lowest % 8 and isinstance(found, Layout):
         raise at.refuse("an array of layouts that are no whole bytes", "pad each to whole bytes")
+    if reach_of(found) != "own":
+        raise at.refuse(
+            "an element that takes all the bytes that are left", "give it a size: Prefixed or FixedSized"
+        )
     if wire_count and size_of(found).lowest == 0:
         raise at.refuse("an element of no size has no bounded count", "give the element at least one byte")
     return found
 
 
-def _read_if(source: Any, at: Place) -> Type:
-    if unwrap(source.elsesubcon) is not construct.Pass:
-        raise at.refuse("IfThenElse is not a kind that wirelock reads here", "use Switch, or two Ifs")
-    _no_choice_in_bits("If", at)
-    condition = read_expression(source.condfunc, at.scope, at.path, condition=True)
-    found = _read(source.thensubcon, at.deeper())
-    return If(condition, found)
-
-
-def _read_switch(source: Any, at: Place) -> Type:
-    _no_choice_in_bits("Switch", at)
-    key = read_expression(source.keyfunc, at.scope, at.path, condition=True)
-    holder = at.scope.resolve(key, at.path) if isinstance(key, Path) else None
-    lowest, highest = interval_of(source.keyfunc, at.scope, at.path)
-    cases: dict[int, Type] = {}
-    for number, (name, case) in enumerate(source.cases.items()):
-        value = member_value(holder, name) if isinstance(holder, Enum) else name
-        if holder is None and isinstance(key, Path) and not isinstance(name, int):
-            value = number  # the key lies around the record; it is read again where the record is held
-        if value is None or not isinstance(value, int):
-            known = (
-                ", ".join(member for member, _ in holder.members) if isinstance(holder, Enum) else "integers"
-            )
-            raise at.refuse(f"the case {name!r} can never be the key", f"the key's values are {known}")
-        if not lowest <= value <= highest:
-            raise at.refuse(f"the case {name!r} can never be the key", f"the key lies in {lowest}..{highest}")
-        if int(value) in cases:
-            raise at.refuse(f"two cases have the key {int(value)}", "leave one out")
-        cases[int(value)] = _read(case, at.deeper().within(f"<{name}>"))
-    if len(cases) > MAX_CASES:
-        raise at.refuse(f"a Switch of {len(cases)} cases", f"split it: {MAX_CASES} are the most")
-    if not cases:
-        raise at.refuse("a Switch without cases", "name its cases")
-    default = None
-    if source.default is not construct.Pass:
-        # construct's own default is Pass, which would read an unknown key as nothing at all.
-        default = _read(source.default, at.deeper().within("<default>"))
-    return Switch(key, tuple(sorted(cases.items(), key=lambda case: case[0])), default)
-
-
-def _no_choice_in_bits(what: str, at: Place) -> None:
-    if at.bits:
+def _read_computed(source: Any, at: Place) -> Type:
+    if isinstance(source.func, float | str | bytes) or source.func is None:
         raise at.refuse(
-            f"{what} inside a bit region", "read the bits as integers and choose behind the region"
+            f"a Computed of {source.func!r}", "compute integers; give the record a property for others"
         )
+    expression = read_expression(source.func, at.scope, at.path)
+    bounds = interval_of(source.func, at.scope, at.path)
+    boolean = isinstance(source.func, bool) or (
+        isinstance(expression, Operation) and is_truth((expression, bounds))
+    )
+    return Computed(expression, *bounds, boolean)
 
 
-KINDS: Final = (
-    "use integers, floats, bit fields, Flag, Enum, FlagsEnum, Bytes, Const, Padding, Struct, Array,"
-    " PrefixedArray, If, Switch, Pass and Rebuild"
-)
-_COUNTED: Final = 'read the bytes: "length" / Int8ub, "data" / Bytes(this.length)'
+def _read_index(at: Place) -> Type:
+    expression = read_expression(construct.this._index, at.scope, at.path)
+    return Computed(expression, *interval_of(construct.this._index, at.scope, at.path), False)
 
-REMEDIES: Final = {
-    "Prefixed": _COUNTED,
-    "FixedSized": "read the fields of the region one by one, then Padding",
-    "NullTerminated": _COUNTED,
-    "StringEncoded": _COUNTED,
-    "Checksum": "read the checksum as an integer",
-    "RawCopy": "leave it out: build gives a record's bytes",
-    "Pointer": "read the fields in the order of the wire",
-    "Peek": "read the fields in the order of the wire",
-    "Rebuild": "name it, at the top of a Struct",
-    "GreedyBytes": "state the length: Bytes(this.length)",
-    "GreedyRange": "state the count: Array(this.count, ...) or PrefixedArray",
-    "RepeatUntil": "state the count: Array(this.count, ...) or PrefixedArray",
-    "Computed": "compute it in Python from the record, or Rebuild a field of the wire",
-    "Check": "give the record a Rule",
-    "ExprValidator": "give the record a Rule, or annotate the field",
-    "OneOf": "annotate the record's field with a Literal",
-    "NoneOf": "give the record a Rule",
-    "Optional": "use If with a field that says whether it is there",
-    "Select": "use Switch with a field that says which it is",
-    "Union": "use Switch with a field that says which it is",
-    "Sequence": "use a Struct: record fields have names",
-    "Mapping": "use Enum with an IntEnum",
-    "Hex": "leave it out: it changes what is printed, not the bytes",
-    "HexDump": "leave it out: it changes what is printed, not the bytes",
-    "LazyBound": "layouts cannot contain themselves: write the levels out",
-    "VarInt": "use an integer of fixed width",
-    "ZigZag": "use an integer of fixed width",
-}
-"""What to write in place of the kinds that people try first."""
+
+def _read_one_of(source: Any, at: Place) -> Type:
+    """OneOf and NoneOf are ExprValidators, whose values lie in the closure of a function."""
+    test = _outer(source._validate, "validator")
+    maker = getattr(test, "__qualname__", "").partition(".")[0]
+    if maker not in ("OneOf", "NoneOf") or test.__module__ != construct.OneOf.__module__:
+        raise at.refuse("ExprValidator is not a kind that wirelock reads here", REMEDIES["ExprValidator"])
+    kind = _read(source.subcon, at)
+    values = _outer(test, "valids" if maker == "OneOf" else "invalids")
+    if not isinstance(kind, Integer | VarInt | Time | Enum | Flags | Bytes | Text):
+        raise at.refuse(
+            f"{maker} around {type(plain(kind)).__name__}", "put it around an integer, bytes or text"
+        )
+    found = tuple(_valid(value, kind, at) for value in values)
+    return Limited(kind, (Limit("one_of" if maker == "OneOf" else "none_of", found),))
+
+
+def _outer(function: Any, name: str) -> Any:
+    """Return a variable of the function around a function."""
+    return inspect.getclosurevars(function).nonlocals.get(name)
+
+
+def _valid(value: Any, kind: Type, at: Place) -> int | bytes | str:
+    if isinstance(kind, Enum):
+        number = member_value(kind, value)
+        if number is None:
+            raise at.refuse(f"{value!r} is no member", "name members")
+        return number
+    wanted: type[int | bytes | str] = int
+    if isinstance(kind, Bytes | Text):
+        wanted = bytes if isinstance(kind, Bytes) else str
+    if not isinstance(value, wanted) or isinstance(value, bool):
+        raise at.refuse(f"the value {value!r}", f"give {wanted.__name__}")
+    return int(value) if isinstance(value, int) else value
+
+
+_WORTHLESS: Final = (Constant, Padding, Nothing, Terminated, Computed)
+"""What needs no value to be written."""
 
 _READERS: Final[dict[type, Callable[[Any, Place], Type]]] = {
     **LEAVES,
     construct.Restreamed: _read_restreamed,
+    **SIZED,
+    **BRANCHES,
     construct.Array: _read_array,
-    construct.IfThenElse: _read_if,
-    construct.Switch: _read_switch,
+    construct.GreedyRange: _read_greedy_range,
+    construct.RepeatUntil: _read_repeat_until,
+    construct.Computed: _read_computed,
+    construct.ExprValidator: _read_one_of,
+    construct.Default: lambda source, at: _read(source.subcon, at),
     construct.Struct: _read_struct,
 }

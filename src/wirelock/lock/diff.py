@@ -19,7 +19,6 @@ from wirelock.layout.nodes import (
     Bytes,
     Constant,
     Enum,
-    Expression,
     Field,
     Flag,
     Flags,
@@ -27,27 +26,26 @@ from wirelock.layout.nodes import (
     If,
     Integer,
     Layout,
-    Length,
     Limit,
     Limited,
     Nothing,
-    Operation,
     Padding,
-    Path,
     Position,
     Prefix,
-    Rule,
+    Rest,
     Switch,
     Type,
+    Until,
 )
 from wirelock.layout.operators import python_source
+from wirelock.layout.terms import Expression, Index, Length, Operation, Path, Rule
 
 __all__ = ["ABSENT", "Difference", "differences"]
 
 ABSENT: Final = "absent"
 """What stands for a thing on the side that does not have it."""
 
-Count: TypeAlias = int | Expression | Prefix
+Count: TypeAlias = int | Expression | Prefix | Rest | Until
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,10 +273,10 @@ def _aspect(path: str, aspect: str, was: str, now: str) -> Iterator[Difference]:
 def _counts(path: str, aspect: str, was: Count, now: Count) -> Iterator[Difference]:
     if _stable(_count_json(was)) == _stable(_count_json(now)):
         return
-    if isinstance(was, int | Prefix) or isinstance(now, int | Prefix):
-        yield Difference(path, aspect, _count_text(was), _count_text(now))
-    else:
+    if isinstance(was, Expression) and isinstance(now, Expression):
         yield from _expressions(path, aspect, was, now, ABSENT)
+    else:
+        yield Difference(path, aspect, _count_text(was), _count_text(now))
 
 
 def _expressions(
@@ -311,7 +309,7 @@ def _contrasted(was: Expression | None, now: Expression | None, without: str) ->
                     share(a, b)
 
     def name_of(part: Expression) -> str | None:
-        if isinstance(part, Path | Length):
+        if isinstance(part, Path | Length | Index):
             return expression_text(part)
         return "..." if id(part) in shared else None
 
@@ -337,6 +335,10 @@ def _count_text(count: Count) -> str:
             return str(count)
         case Prefix(integer=integer):
             return f"{type_text(integer)} in front"
+        case Rest():
+            return "all that is left"
+        case Until(condition=condition):
+            return f"until {expression_text(condition)}"
     return expression_text(count)
 
 

@@ -18,9 +18,11 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from wirelock.errors import LockError, SchemaError
-from wirelock.layout.canonical import digest, layout_from_json, layout_to_json
+from wirelock.layout.canonical import digest, layout_to_json
 from wirelock.layout.describe import size_text
+from wirelock.layout.from_json import layout_from_json
 from wirelock.layout.nodes import Layout
+from wirelock.layout.sizes import size_of
 from wirelock.lock.diff import ABSENT, Difference, differences
 from wirelock.schema.registry import Protocol, Registry
 
@@ -141,7 +143,7 @@ def summary(old: Lock, new: Lock, path: Path) -> str:
         cases = [case for case in entry.golden if known is None or case not in known.golden]
         told = _number(len(cases), "golden case")
         if known is None:
-            size = size_text(entry.layout.size)
+            size = size_text(size_of(entry.layout))
             lines.append(f"{name} v{version}: released, {size}, {told}, {entry.digest}")
         elif cases:
             lines.append(f"{name} v{version}: {told} added: {', '.join(cases)}")

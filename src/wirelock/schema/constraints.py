@@ -11,12 +11,14 @@ from typing import Any
 import annotated_types as at
 from pydantic import AfterValidator
 
+from wirelock.codec.text import encode_text
 from wirelock.codec.trail import limit_holds, limits_text
 from wirelock.errors import SchemaError
 from wirelock.layout.nodes import (
     LIMITS,
     Array,
     Bytes,
+    Computed,
     Constant,
     Enum,
     Flag,
@@ -24,7 +26,11 @@ from wirelock.layout.nodes import (
     Float,
     Integer,
     Limit,
+    Scaled,
+    Text,
+    Time,
     Type,
+    VarInt,
 )
 
 
@@ -39,8 +45,13 @@ def ungrouped(metadata: tuple[Any, ...]) -> Iterator[Any]:
 
 def read_limits(kind: Type, item: Any, path: str) -> list[Limit]:
     """Lower one annotated-types constraint; checks that it narrows what the wire can hold."""
+    if isinstance(kind, Time):
+        kind = kind.integer
     match item, kind:
-        case ((at.Ge(ge=number) | at.Gt(gt=number) | at.Le(le=number) | at.Lt(lt=number)), Integer()):
+        case (
+            (at.Ge(ge=number) | at.Gt(gt=number) | at.Le(le=number) | at.Lt(lt=number)),
+            (Integer() | VarInt() | Computed(boolean=False)),
+        ):
             if isinstance(number, bool) or not isinstance(number, int):
                 raise SchemaError(path, f"the constraint {item} on an integer", "compare it with an int")
             low = isinstance(item, at.Ge | at.Gt)
@@ -52,16 +63,21 @@ def read_limits(kind: Type, item: Any, path: str) -> list[Limit]:
                     "narrow it, or widen the field",
                 )
             return [Limit("ge" if low else "le", bound)]
-        case ((at.Ge(ge=number) | at.Gt(gt=number) | at.Le(le=number) | at.Lt(lt=number)), Float()):
+        case (
+            (at.Ge(ge=number) | at.Gt(gt=number) | at.Le(le=number) | at.Lt(lt=number)),
+            (Float() | Scaled()),
+        ):
             if isinstance(number, bool) or not isinstance(number, int | float) or number != number:
                 raise SchemaError(path, f"the constraint {item} on a float", "compare it with a number")
             return [Limit(type(item).__name__.lower(), float(number))]  # type: ignore[arg-type]
-        case at.MultipleOf(multiple_of=number), Integer():
+        case at.MultipleOf(multiple_of=number), (Integer() | VarInt()):
             if isinstance(number, bool) or not isinstance(number, int) or number < 1:
                 raise SchemaError(path, f"the constraint {item}", "give a positive int")
             return [Limit("multiple_of", number)]
-        case ((at.MinLen(min_length=number) | at.MaxLen(max_length=number)), (Bytes() | Array())):
-            length = kind.length if isinstance(kind, Bytes) else kind.count
+        case ((at.MinLen(min_length=number) | at.MaxLen(max_length=number)), (Bytes() | Array() | Text())):
+            length = (
+                kind.count if isinstance(kind, Array) else kind.length if isinstance(kind, Bytes) else None
+            )
             limit = Limit("min_length" if isinstance(item, at.MinLen) else "max_length", number)
             if not isinstance(length, int):
                 return [limit]
@@ -79,8 +95,12 @@ def check_literal(kind: Type, values: tuple[Any, ...], path: str) -> None:
     """Raise SchemaError where a value of a Literal can never be on the wire."""
     for value in values:
         match kind:
-            case Integer():
+            case Integer() | VarInt() | Computed():
                 fits = kind.lowest <= value <= kind.highest
+            case Time(integer=integer):
+                fits = integer.lowest <= value <= integer.highest
+            case Text():
+                fits = encode_text(value, kind.encoding, kind.closed) is not None
             case Bytes(length=int(length)):
                 fits = len(value) == length
             case Constant():

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import types
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum, IntFlag
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -25,11 +24,12 @@ from pydantic import (
     WrapValidator,
 )
 
-from wirelock.codec.template import Template
+from wirelock.codec.template import Names, Template
 from wirelock.errors import SchemaError
 from wirelock.layout.nodes import (
     Array,
     Bytes,
+    Computed,
     Constant,
     Enum,
     Flag,
@@ -38,19 +38,28 @@ from wirelock.layout.nodes import (
     If,
     Integer,
     Layout,
-    Length,
     Limit,
     Limited,
+    Mapping,
     Nothing,
-    Operation,
+    Optional,
+    Padded,
     Padding,
-    Path,
+    Scaled,
+    Sized,
     Switch,
+    Terminated,
+    Text,
+    Time,
     Type,
+    VarInt,
     by_value,
+    limits_of,
     plain,
 )
-from wirelock.layout.operators import evaluate, paths_in
+from wirelock.layout.operators import evaluate
+from wirelock.layout.terms import Index, Length, Path
+from wirelock.schema.around import first_difference
 from wirelock.schema.constraints import (
     check_literal,
     known_bits,
@@ -67,6 +76,7 @@ from wirelock.schema.scalars import (
     integer_metadata,
     member_metadata,
     ordered,
+    scaled_metadata,
     wide_metadata,
 )
 
@@ -100,14 +110,26 @@ class Lowering:
                 metadata = (*more, *metadata)
         match kind:
             case If(type=then):
-                return self._optional(kind, then, annotation, where, metadata)
+                found = self._optional(then, annotation, where, metadata)
+                return Fitted(replace(kind, type=found.kind), found.annotation)
+            case Optional(inner=then):
+                found = self._optional(then, annotation, where, metadata)
+                return Fitted(replace(kind, inner=found.kind), found.annotation)
+            case Padded(inner=inner) | Sized(inner=inner):
+                found = self.fit(inner, annotation, where, metadata)
+                return Fitted(replace(kind, inner=found.kind), found.annotation)
+            case Limited(inner=inner, limits=limits):
+                found = self.fit(inner, annotation, where, metadata)
+                both = merged([*limits, *limits_of(found.kind)], f"{self.record}.{where}")
+                checks = [one_of(limit) for limit in limits]
+                return Fitted(Limited(plain(found.kind), both), Annotated[found.annotation, *checks])
             case Switch():
                 return self._switch(kind, annotation, where, metadata)
             case Layout():
                 return self._record(kind, annotation, where, metadata)
             case Array():
                 return self._array(kind, annotation, where, metadata)
-            case Nothing() | Padding():
+            case Nothing() | Padding() | Terminated():
                 if annotation not in (None, type(None)):
                     raise self._misfit(where, annotation, "None")
                 return Fitted(kind, None)
@@ -129,7 +151,7 @@ class Lowering:
             )
         return cls.__name__
 
-    def take_names(self, names: Mapping[str, Any], where: str) -> None:
+    def take_names(self, names: Names, where: str) -> None:
         """Take over the names that a part of the record was lowered with."""
         for found in names.values():
             self.name(found.record if isinstance(found, Template) else found, found, where)
@@ -152,6 +174,23 @@ class Lowering:
             case Integer() | Enum() | Flags() if annotation is int:
                 integer = kind if isinstance(kind, Integer) else kind.integer
                 return self._limited(integer, int, integer_metadata(integer), where, metadata, values)
+            case VarInt() if annotation is int:
+                return self._limited(kind, int, integer_metadata(kind), where, metadata, values)
+            case Time(integer=integer) if annotation is int:
+                return self._limited(kind, int, integer_metadata(integer), where, metadata, values)
+            case Computed(boolean=boolean) if annotation is (bool if boolean else int):
+                return self._limited(kind, annotation, (Strict(),), where, metadata, values)
+            case Scaled() if annotation is float:
+                return self._limited(kind, float, scaled_metadata(kind), where, metadata, values)
+            case Text() if annotation is str:
+                return self._limited(kind, str, (Strict(),), where, metadata, values)
+            case Mapping(members=members) if annotation is type(members[0][0]):
+                keys = tuple(key for key, _ in members)
+                if values is not None and set(values) != set(keys):
+                    told = f"the layout maps {', '.join(map(repr, keys))}"
+                    raise SchemaError(f"{self.record}.{where}", told, "name all of them in the Literal")
+                own = Strict(), one_of(Limit("one_of", keys))
+                return self._limited(kind, annotation, own, where, metadata, None)
             case Flag() if annotation is bool:
                 return self._limited(kind, bool, (Strict(),), where, metadata, values)
             case Float() if annotation is float:
@@ -171,7 +210,9 @@ class Lowering:
             Flags: "an IntFlag with the layout's members, or int",
             Integer: "int or an IntEnum",
             Constant: "bytes" if isinstance(kind, Constant) and isinstance(kind.value, bytes) else "int",
-            Flag: "bool", Float: "float", Bytes: "bytes",
+            Flag: "bool", Float: "float", Bytes: "bytes", VarInt: "int", Time: "int", Scaled: "float",
+            Text: "str", Mapping: "the type of the mapping's keys, or a Literal of them",
+            Computed: "bool" if isinstance(kind, Computed) and kind.boolean else "int",
         }.get(type(kind), "another type")  # fmt: skip
         raise self._misfit(where, annotation, wanted_text)
 
@@ -258,9 +299,7 @@ class Lowering:
             None,
         )
 
-    def _optional(
-        self, kind: If, then: Type, annotation: Any, where: str, metadata: tuple[Any, ...]
-    ) -> Fitted:
+    def _optional(self, then: Type, annotation: Any, where: str, metadata: tuple[Any, ...]) -> Fitted:
         options = _options(annotation)
         rest = tuple(item for item in options if item is not type(None))
         if len(rest) == len(options) or (not rest and not isinstance(then, Nothing | Padding)):
@@ -271,7 +310,7 @@ class Lowering:
             if not isinstance(plain(then), If | Switch):
                 raise
             inner = self.fit(then, annotation, where, metadata)  # a choice inside may be None itself
-        return Fitted(replace(kind, type=inner.kind), Union[inner.annotation, None])  # noqa: UP007
+        return Fitted(inner.kind, Union[inner.annotation, None])  # noqa: UP007
 
     def _switch(self, kind: Switch, annotation: Any, where: str, metadata: tuple[Any, ...]) -> Fitted:
         if metadata:
@@ -338,7 +377,7 @@ class Lowering:
 
 
 def lower_fields(
-    layout: Layout, annotations: Mapping[str, tuple[Any, tuple[Any, ...]]], lowering: Lowering
+    layout: Layout, annotations: dict[str, tuple[Any, tuple[Any, ...]]], lowering: Lowering
 ) -> tuple[Layout, dict[str, Any]]:
     """Lower every record field; returns the layout and the annotation for each field."""
     found: dict[str, Any] = {}
@@ -355,45 +394,7 @@ def lower_fields(
     return replace(layout, fields=tuple(lowered)), found
 
 
-def first_difference(own: Layout, here: Layout) -> str:
-    """Say where a record's own layout and the one at a field differ; empty if they do not."""
-    if [item.label for item in own.fields] != [item.label for item in here.fields]:
-        return f"its fields are {', '.join(item.label for item in own.fields)}"
-    for a, b in zip(own.fields, here.fields, strict=True):
-        if (
-            a.position != b.position
-            or erased(a.type, 1) != erased(b.type, 1)
-            or (a.derived is None) != (b.derived is None)
-        ):
-            return f"it differs in {a.label}"
-    return ""
-
-
-def erased(node: Any, depth: int) -> Any:
-    """Return a node with everything blanked that depends on what is around its record."""
-    if isinstance(node, Path | Length | Operation):
-        return "around" if any(path.up >= depth for path in paths_in(node)) else node
-    if isinstance(node, Switch) and erased(node.key, depth) == "around":
-        return "choice"  # what its cases are called depends on the key's type, which lies around
-    if isinstance(node, tuple):
-        return tuple(erased(item, depth) for item in node)
-    if isinstance(node, Layout):
-        return tuple(
-            (item.label, item.position, erased(item.type, depth + 1), erased(item.derived, depth + 1))
-            for item in node.fields
-        )
-    slots = getattr(type(node), "__slots__", None)
-    if slots is None or isinstance(node, str | int | float | bytes):
-        return node
-    return (type(node).__name__, *(erased(getattr(node, name), depth) for name in slots))
-
-
-def leads_out(layout: Layout) -> bool:
-    """Whether the layout reads fields around the record, so that it only means something inside another."""
-    return bool(erased(layout, 0) != erased(layout, 1 << 16))
-
-
-def _case_by_key(kind: Switch, by_key: Mapping[int | None, Any], hidden: Mapping[str, Any]) -> Any:
+def _case_by_key(kind: Switch, by_key: dict[int | None, Any], hidden: dict[str, Any]) -> Any:
     """Return a validator that lets the key choose the type that a value is read as.
 
     The value alone does not tell two records with the same field names apart, hex from a long integer,
@@ -402,7 +403,9 @@ def _case_by_key(kind: Switch, by_key: Mapping[int | None, Any], hidden: Mapping
     adapters: dict[int | None, TypeAdapter[Any]] = {}
 
     def choose(value: Any, handler: Any, info: ValidationInfo) -> Any:
-        def value_of(wanted: Path | Length) -> Any:
+        def value_of(wanted: Path | Length | Index) -> Any:
+            if isinstance(wanted, Index):
+                raise KeyError(wanted)
             path = wanted.path if isinstance(wanted, Length) else wanted
             name = path.names[0]
             found = None if path.up else hidden[name] if name in hidden else info.data[name]
@@ -439,5 +442,5 @@ def _options(annotation: Any) -> tuple[Any, ...]:
     return (type(None) if annotation is None else annotation,)
 
 
-def _pairs(members: Mapping[str, int]) -> str:
+def _pairs(members: dict[str, int]) -> str:
     return ", ".join(f"{name}={value}" for name, value in members.items())

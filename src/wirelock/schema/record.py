@@ -18,9 +18,10 @@ from wirelock.codec.generated import GeneratedEngine
 from wirelock.codec.template import Engine, Names, Template
 from wirelock.codec.trail import Found
 from wirelock.errors import DecodeError, EncodeError, Fault, SchemaError
-from wirelock.layout.nodes import Constant, Layout, Nothing, Padding, plain
+from wirelock.layout.nodes import Constant, Layout, Nothing, Padding, Terminated, plain
 from wirelock.layout.walk import walk
-from wirelock.schema.lower import Lowering, leads_out, lower_fields
+from wirelock.schema.around import leads_out
+from wirelock.schema.lower import Lowering, lower_fields
 from wirelock.schema.rules import Rule, read_rules
 from wirelock.schema.scalars import JSON_CONFIG
 
@@ -92,8 +93,9 @@ class Wire:
             name: " ".join((info.description or "").split()) for name, info in record.model_fields.items()
         }
         fields = tuple(replace(item, doc=docs.get(item.label) or item.doc) for item in lowered.fields)
-        found = Layout(fields, record.__name__, (), self.validators, self.doc)
-        return Layout(fields, record.__name__, read_rules(self.rules, found), self.validators, self.doc)
+        found = Layout(fields, record.__name__, layout.rules, self.validators, self.doc)
+        rules = read_rules(self.rules, found)
+        return Layout(fields, record.__name__, rules, self.validators, self.doc)
 
     def engine(self, name: str) -> Engine:
         """Return the engine with that name, or raise; there is no silent fallback."""
@@ -367,7 +369,9 @@ def _set_field(cls: type[Record], item: Any, annotation: Any) -> None:
                 f"{cls.__name__}.{item.label}", "a derived field cannot have a default", "use derived()"
             )
         info.default_factory, info.validate_default = _left_out, False
-    elif isinstance(kind, Constant | Nothing | Padding):
+    elif item.default is not None and info.is_required():
+        info.default = item.default
+    elif isinstance(kind, Constant | Nothing | Padding | Terminated):
         info.default = kind.value if isinstance(kind, Constant) else None
         info.default_factory = None
     elif info.default_factory is _left_out:

@@ -15,7 +15,8 @@ from wirelock.codec.locate import scalar_from_bits
 from wirelock.codec.trail import Found, fault_at, value_text
 from wirelock.errors import DecodeError, Fault, SchemaError
 from wirelock.layout.canonical import digest
-from wirelock.layout.nodes import Constant, Integer, Layout, Type, plain, size_of
+from wirelock.layout.nodes import Constant, Integer, Layout, Type, plain
+from wirelock.layout.sizes import size_of
 from wirelock.schema.record import Buffer, Record, as_bytes, engine_of, layout_of, wire_of
 
 __all__ = ["Parsed", "Protocol", "Registry"]
@@ -65,7 +66,7 @@ class Protocol:
                 raise SchemaError(
                     f"{name} v{version}", f"{record.__name__} only means something inside another record"
                 )
-            if repeats and layout_of(record).size.lowest == 0:
+            if repeats and size_of(layout_of(record)).lowest == 0:
                 raise SchemaError(
                     f"{name} v{version}", "a record that may take no bytes cannot repeat", "drop repeats"
                 )

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from math import isfinite
+from fractions import Fraction
+from math import floor, isfinite
 from typing import Any, Final
 
 import annotated_types as at
@@ -17,7 +18,8 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, PlainSerialize
 from pydantic_core import PydanticSerializationUnexpectedValue
 
 from wirelock.codec.floats import exact_float_bits, float_from_bits, float_to_bits, round_float
-from wirelock.layout.nodes import Enum, Flags, Float, Integer
+from wirelock.codec.scaled import raw_of
+from wirelock.layout.nodes import Enum, Flags, Float, Integer, Rounding, Scaled, VarInt
 
 JSON_CONFIG: Final = ConfigDict(ser_json_bytes="hex", val_json_bytes="hex")
 """How bytes stand in JSON."""
@@ -42,12 +44,12 @@ BYTES_METADATA: Final = (Strict(), BeforeValidator(_bytes_from_json))
 """pydantic metadata for bytes."""
 
 
-def integer_metadata(kind: Integer) -> tuple[Any, ...]:
+def integer_metadata(kind: Integer | VarInt) -> tuple[Any, ...]:
     """Return pydantic metadata for an int of that width."""
     return Strict(), at.Ge(kind.lowest), at.Le(kind.highest), *wide_metadata(kind)
 
 
-def wide_metadata(kind: Integer) -> tuple[Any, ...]:
+def wide_metadata(kind: Integer | VarInt) -> tuple[Any, ...]:
     """Return pydantic metadata that writes integers beyond 2^53 as strings in JSON, and reads them."""
     if max(-kind.lowest, kind.highest) <= JSON_INTEGERS:
         return ()
@@ -108,6 +110,35 @@ def float_metadata(kind: Float) -> tuple[Any, ...]:
         AfterValidator(rounded),
         PlainSerializer(to_json, when_used="json"),
     )
+
+
+def scaled_metadata(kind: Scaled) -> tuple[Any, ...]:
+    """Return pydantic metadata for a float that stands for an integer: it is put on the nearest step."""
+    ends = sorted((kind.value(kind.integer.lowest), kind.value(kind.integer.highest)))
+
+    def on_a_step(value: float) -> float:
+        if not isfinite(value):
+            raise ValueError(f"{value} is no value of {ends[0]}..{ends[1]}")
+        if raw_of(value, kind.multiply, kind.add, kind.divide) is None:
+            exact = (Fraction(value) * kind.divide - kind.add) / kind.multiply
+            value = kind.value(ROUND[kind.rounding](exact))
+        if not ends[0] <= value <= ends[1]:
+            raise ValueError(f"{value} is not in {ends[0]}..{ends[1]}")
+        return value
+
+    return Strict(), AfterValidator(on_a_step)
+
+
+def _half_away(value: Fraction) -> int:
+    whole = floor(abs(value) + Fraction(1, 2))
+    return whole if value >= 0 else -whole
+
+
+ROUND: Final[dict[Rounding, Callable[[Fraction], int]]] = {
+    "half-even": round,
+    "half-away": _half_away,
+    "floor": floor,
+}
 
 
 def _float_from_json(value: Any, info: ValidationInfo) -> Any:

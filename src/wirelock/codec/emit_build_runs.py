@@ -1,0 +1,194 @@
+"""Layout -> the source that writes a run: checks of its values, then one pack a stretch."""
+
+from __future__ import annotations
+
+from wirelock.codec.emit import (
+    Constants,
+    Group,
+    Piece,
+    Run,
+    Slot,
+    Value,
+    Writer,
+    limits_source,
+    padding_bits,
+    padding_source,
+)
+from wirelock.layout.nodes import (
+    Bytes,
+    Constant,
+    Enum,
+    Flag,
+    Flags,
+    Float,
+    Integer,
+    Padding,
+    Scaled,
+    Time,
+    integer_of,
+)
+
+
+class RunWriter:
+    """Collects values of fixed size and writes the lines that pack them."""
+
+    def __init__(self, constants: Constants, spelled: dict[str, str], taken: set[str]) -> None:
+        self.constants = constants
+        self.spelled = spelled
+        self.writer = Writer(taken)
+        self.run = Run()
+        self.appends = 0
+
+    def append(self, text: str) -> None:
+        """Write the line that adds bytes to the record's."""
+        self.appends += 1
+        self.writer.line(f"parts.append({text})")
+
+    def flush(self) -> None:
+        """Write the run so far: checks of its values, then one pack a piece."""
+        run, self.run = self.run, Run()
+        if not run.slots:
+            return
+        self._check_types(run)
+        for slot in run.slots:
+            self._check(slot)
+        for piece in run.pieces():
+            self._pack(piece)
+
+    def _check_types(self, run: Run) -> None:
+        wanted: dict[str, list[str]] = {}
+        for slot in run.slots:
+            match slot.kind:
+                case _ if slot.value.trusted:
+                    continue
+                case Integer() | Time():
+                    wanted.setdefault("int", []).append(slot.value.text)
+                case Flag():
+                    wanted.setdefault("bool", []).append(slot.value.text)
+                case Float() | Scaled():
+                    wanted.setdefault("float", []).append(slot.value.text)
+                case Bytes():
+                    wanted.setdefault("bytes", []).append(slot.value.text)
+                case Enum(name=name):
+                    wanted.setdefault(self.spelled[name], []).append(slot.value.text)
+        for kind_name, values in wanted.items():
+            chain = " is ".join(f"type({value})" for value in values)
+            self.writer.give_up_if(
+                f"type({values[0]}) is not {kind_name}"
+                if len(values) == 1
+                else f"not ({chain} is {kind_name})"
+            )
+
+    def _check(self, slot: Slot) -> None:
+        """What packing alone would not find."""
+        writer, text = self.writer, slot.value.text
+        match slot.kind:
+            case Constant(value=value):
+                if text != repr(value):
+                    writer.give_up_if(f"type({text}) is not {type(value).__name__} or {text} != {value!r}")
+            case Padding() if text != "None":
+                writer.give_up_if(f"{text} is not None")
+            case Bytes(length=length):
+                writer.give_up_if(f"len({text}) != {length}")
+            case Flags(mask=mask):
+                writer.give_up_if(f"not 0 <= {text} or {text} & ~{mask:#x}")
+            case Integer() | Time() as kind if slot.bit % 8 or slot.bits % 8:
+                if not {"ge", "le"} <= {limit.kind for limit in slot.limits}:
+                    integer = kind.integer if isinstance(kind, Time) else kind
+                    writer.unless(f"{integer.lowest} <= {text} <= {integer.highest}")
+            case Scaled(integer=integer) as kind:
+                raw = writer.name(f"{slot.hint or 'value'}_raw")
+                writer.line(f"{raw} = raw_of({text}, {kind.multiply}, {kind.add}, {kind.divide})")
+                writer.give_up_if(f"{raw} is None or not {integer.lowest} <= {raw} <= {integer.highest}")
+                slot.value = Value(raw, raw, trusted=True)
+        if slot.limits:
+            writer.unless(limits_source(text, slot.limits))
+
+    def _pack(self, piece: Piece) -> None:
+        writer = self.writer
+        struct = self.constants.struct(piece.format)
+        call = f"{struct}.pack({', '.join(self._argument(group) for group in piece.groups)})"
+        floats = [
+            (group, slot)
+            for group in piece.groups
+            for slot in group.slots
+            if isinstance(slot.kind, Float) and not group.split
+        ]
+        if not floats:
+            self.append(call)
+            return
+        packed = writer.name("packed")
+        writer.line(f"{packed} = {call}")
+        checked = {id(slot): writer.name(f"{slot.hint}_written") for _, slot in floats}
+        targets = [checked.get(id(group.slots[0]), "_") for group in piece.groups]
+        writer.line(f"({', '.join(targets)}{',' * (len(targets) == 1)}) = {struct}.unpack({packed})")
+        for group, slot in floats:
+            assert isinstance(slot.kind, Float)
+            text = slot.value.text
+            writer.line(f"if {checked[id(slot)]} != {text}:")
+            place = f'{group.byte - piece.byte}, {slot.kind.bits}, "{slot.kind.order}"'
+            writer.line(f"    {packed} = write_nan({packed}, {text}, {place})")
+            with writer.indented():
+                writer.give_up_if(f"{packed} is None")
+        self.append(packed)
+
+    def _argument(self, group: Group) -> str:
+        """Return what goes into a format for one group."""
+        if not group.split:
+            return self._whole(group.slots[0])
+        parts = []
+        for slot in group.slots:
+            raw, shift = self._raw(slot), group.shift(slot)
+            if raw != "0":
+                parts.append(f"{raw} << {shift}" if shift else raw)
+        joined = _either(parts) or "0"
+        return joined if group.octets == 1 else f'({joined}).to_bytes({group.octets}, "big")'
+
+    def _whole(self, slot: Slot) -> str:
+        text = slot.value.text
+        match slot.kind:
+            case Constant(type=Integer() as integer, value=value):
+                return repr(value) if integer.bits in (8, 16, 32, 64) else _odd(f"({value!r})", integer)
+            case Constant(value=value):
+                return repr(value)
+            case Padding() as padding:
+                return padding_source(padding)
+            case kind if (whole := integer_of(kind)) and whole.bits not in (8, 16, 32, 64):
+                return _odd(text, whole)
+        return text
+
+    def _raw(self, slot: Slot) -> str:
+        """Return the bits of a value below a byte as an unsigned integer, most significant first."""
+        kind, text, bits = slot.kind, slot.value.text, slot.bits
+        inner = integer_of(kind) or (kind.type if isinstance(kind, Constant) else kind)
+        if isinstance(kind, Constant):
+            text = repr(kind.value)
+        match inner:
+            case Padding() as padding:
+                value = padding_bits(padding)
+                return f"{value:#x}" if value else "0"
+            case Float():
+                written = self.writer.name(f"{slot.hint}_raw")
+                self.writer.line(f"{written} = exact_float_bits({text}, {bits})")
+                self.writer.give_up_if(f"{written} is None")
+                text = written
+            case Bytes():
+                return f'from_bytes({text}, "big")'
+            case Integer(signed=True):
+                text = f"({text} & {(1 << bits) - 1:#x})"
+        if isinstance(inner, Integer | Float) and inner.order == "little":
+            return f'from_bytes(({text}).to_bytes({bits // 8}, "little"), "big")'
+        return text
+
+
+def _either(parts: list[str]) -> str:
+    """Join parts of an integer with `|`; many in a tree, since Python compiles no deep chain of operators."""
+    if len(parts) <= 16:
+        return " | ".join(parts)
+    half = len(parts) // 2
+    return f"({_either(parts[:half])}) | ({_either(parts[half:])})"
+
+
+def _odd(text: str, kind: Integer) -> str:
+    signed = ", signed=True" if kind.signed else ""
+    return f'{text}.to_bytes({kind.bits // 8}, "{kind.order}"{signed})'

@@ -1,0 +1,111 @@
+"""Constructs of wirelock's own, each carrying its description: scaled, quantised and time integers.
+
+They stand over an integer wherever construct's adapters may stand, parse and build with plain construct
+too, and are read by the walk as nodes.Scaled and nodes.Time.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Final, TypeAlias
+
+import construct
+
+from wirelock.errors import SchemaError
+from wirelock.layout.nodes import Rounding
+
+__all__ = ["ScaledAdapter", "TimeAdapter", "quantised", "scaled", "ticks"]
+
+Exact: TypeAlias = int | str | Decimal | Fraction
+"""A number without rounding: 2, "0.001", "1/65536", Decimal or Fraction."""
+ROUNDINGS: Final = ("half-even", "half-away", "floor")
+
+
+class ScaledAdapter(construct.Adapter):
+    """An integer that stands for the float (raw * multiply + add) / divide."""
+
+    def __init__(self, subcon: Any, step: Fraction, offset: Fraction, unit: str, rounding: Rounding) -> None:
+        super().__init__(subcon)
+        whole = step.denominator * offset.denominator // _common(step.denominator, offset.denominator)
+        self.multiply = step.numerator * (whole // step.denominator)
+        self.add = offset.numerator * (whole // offset.denominator)
+        self.divide = whole
+        self.unit = unit
+        self.rounding = rounding
+
+    def _decode(self, obj: int, context: Any, path: str) -> float:
+        return (obj * self.multiply + self.add) / self.divide
+
+    def _encode(self, obj: float, context: Any, path: str) -> int:
+        return round((obj * self.divide - self.add) / self.multiply)
+
+
+class TimeAdapter(construct.Adapter):
+    """An integer that counts a unit of time since an epoch."""
+
+    def __init__(self, subcon: Any, unit: str, epoch: str) -> None:
+        super().__init__(subcon)
+        self.unit = unit
+        self.epoch = epoch
+
+    def _decode(self, obj: int, context: Any, path: str) -> int:
+        return obj
+
+    def _encode(self, obj: int, context: Any, path: str) -> int:
+        return obj
+
+
+def _common(left: int, right: int) -> int:
+    while right:
+        left, right = right, left % right
+    return left
+
+
+def scaled(
+    subcon: Any, *, step: Exact, offset: Exact = 0, unit: str = "", rounding: Rounding = "half-even"
+) -> ScaledAdapter:
+    """An integer on the wire, a float of `unit` in the record: raw * step + offset.
+
+    `step` and `offset` are exact: `"0.001"`, `"1/256"`, an int, Decimal or Fraction; a float is refused.
+    A record made by hand holds the value of the nearest step; `rounding` says which one where the value
+    lies between two: "half-even", "half-away" (from zero) or "floor" (the step below).
+
+    Raises SchemaError for a step that is not above zero, or a float.
+    """
+    size = _exact(step, "step")
+    if size <= 0:
+        raise SchemaError("", f"a step of {step}", "give one above zero")
+    if rounding not in ROUNDINGS:
+        raise SchemaError("", f"the rounding {rounding!r}", f"use one of {', '.join(ROUNDINGS)}")
+    return ScaledAdapter(subcon, size, _exact(offset, "offset"), unit, rounding)
+
+
+def quantised(
+    subcon: Any, low: Exact, high: Exact, *, unit: str = "", rounding: Rounding = "half-even"
+) -> ScaledAdapter:
+    """An unsigned integer that spreads low..high evenly: 0 is `low`, all ones is `high`.
+
+    The step is (high - low) / (2**bits - 1). Otherwise as `scaled`.
+    """
+    first, last = _exact(low, "lower end"), _exact(high, "upper end")
+    bits = 8 * subcon.sizeof() if not isinstance(subcon, construct.BitsInteger) else subcon.length
+    if last <= first:
+        raise SchemaError("", f"nothing lies in {low}..{high}", "give the lower end first")
+    return scaled(subcon, step=(last - first) / ((1 << bits) - 1), offset=first, unit=unit, rounding=rounding)
+
+
+def ticks(subcon: Any, *, unit: str, epoch: str = "") -> TimeAdapter:
+    """An integer that counts `unit` ("ns", "ms", "tick") since `epoch` ("unix", or none): an int as it is."""
+    return TimeAdapter(subcon, unit, epoch)
+
+
+def _exact(value: Exact, what: str) -> Fraction:
+    if isinstance(value, bool) or not isinstance(value, int | str | Decimal | Fraction):
+        raise SchemaError("", f"the {what} {value!r} is not exact", f"write it as text: {str(value)!r}")
+    try:
+        return Fraction(value)
+    except (ValueError, ZeroDivisionError, OverflowError):
+        raise SchemaError(
+            "", f"the {what} {value!r} is no number", 'write it as "0.001" or "1/256"'
+        ) from None

@@ -1,0 +1,103 @@
+"""construct's choices -> types of nodes: If, IfThenElse, Switch and Optional."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import construct
+
+from wirelock.layout.expression import (
+    interval_of,
+    member_value,
+    read_condition,
+    read_expression,
+)
+from wirelock.layout.leaves import Place, unwrap
+from wirelock.layout.limits import MAX_CASES
+from wirelock.layout.nodes import (
+    Enum,
+    If,
+    Optional,
+    Switch,
+    Type,
+)
+from wirelock.layout.remedies import REMEDIES
+from wirelock.layout.sizes import size_of
+from wirelock.layout.terms import Number, Operation, Path
+
+
+def _read_if(source: Any, at: Place) -> Type:
+    _no_choice_in_bits("If", at)
+    condition = read_condition(source.condfunc, at.scope, at.path)
+    then, other = unwrap(source.thensubcon), unwrap(source.elsesubcon)
+    if other is construct.Pass:
+        return If(condition, at.deeper().read(then))
+    negated = Operation("==", (condition, Number(0)))
+    if then is construct.Pass:
+        return If(negated, at.deeper().read(other))
+    cases = ((0, other), (1, then))
+    read = tuple(
+        (key, at.deeper().within("<then>" if key else "<else>").read(case))
+        for key, case in cases
+        if case is not construct.Error
+    )
+    if not read:
+        raise at.refuse("IfThenElse between two Errors", "leave it out")
+    return Switch(Operation("==", (negated, Number(0))), read, None)
+
+
+def _read_optional(source: Any, at: Place) -> Type:
+    if len(source.subcons) != 2 or unwrap(source.subcons[1]) is not construct.Pass:
+        raise at.refuse("Select is not a kind that wirelock reads here", REMEDIES["Select"])
+    if at.bits:
+        raise at.refuse("Optional inside a bit region", "put it behind the region")
+    inner = at.deeper().read(source.subcons[0])
+    if size_of(inner).lowest == 0:
+        raise at.refuse("an Optional of what may take no bytes", "give it at least one byte")
+    return Optional(inner)
+
+
+def _read_switch(source: Any, at: Place) -> Type:
+    _no_choice_in_bits("Switch", at)
+    key = read_expression(source.keyfunc, at.scope, at.path, condition=True)
+    holder = at.scope.resolve(key, at.path) if isinstance(key, Path) else None
+    lowest, highest = interval_of(source.keyfunc, at.scope, at.path)
+    cases: dict[int, Type] = {}
+    for number, (name, case) in enumerate(source.cases.items()):
+        value = member_value(holder, name) if isinstance(holder, Enum) else name
+        if holder is None and isinstance(key, Path) and not isinstance(name, int):
+            value = number  # the key lies around the record; it is read again where the record is held
+        if value is None or not isinstance(value, int):
+            known = (
+                ", ".join(member for member, _ in holder.members) if isinstance(holder, Enum) else "integers"
+            )
+            raise at.refuse(f"the case {name!r} can never be the key", f"the key's values are {known}")
+        if not lowest <= value <= highest:
+            raise at.refuse(f"the case {name!r} can never be the key", f"the key lies in {lowest}..{highest}")
+        if int(value) in cases:
+            raise at.refuse(f"two cases have the key {int(value)}", "leave one out")
+        cases[int(value)] = at.deeper().within(f"<{name}>").read(case)
+    if len(cases) > MAX_CASES:
+        raise at.refuse(f"a Switch of {len(cases)} cases", f"split it: {MAX_CASES} are the most")
+    if not cases:
+        raise at.refuse("a Switch without cases", "name its cases")
+    default = None
+    if unwrap(source.default) not in (construct.Pass, construct.Error):
+        # construct's own default is Pass, which would read an unknown key as nothing at all.
+        default = at.deeper().within("<default>").read(source.default)
+    return Switch(key, tuple(sorted(cases.items(), key=lambda case: case[0])), default)
+
+
+def _no_choice_in_bits(what: str, at: Place) -> None:
+    if at.bits:
+        raise at.refuse(
+            f"{what} inside a bit region", "read the bits as integers and choose behind the region"
+        )
+
+
+BRANCHES: Final[dict[type, Callable[[Any, Place], Type]]] = {
+    construct.IfThenElse: _read_if,
+    construct.Switch: _read_switch,
+    construct.Select: _read_optional,
+}

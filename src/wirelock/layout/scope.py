@@ -1,0 +1,102 @@
+"""What an expression can see: the fields read before it, in its own layout and in those around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from wirelock.errors import SchemaError
+from wirelock.layout.nodes import Flag, Flags, Layout, Limited, Padded, Sized, Type
+from wirelock.layout.terms import Path
+
+__all__ = ["CONTEXT_NAMES", "ELEMENT", "Scope"]
+
+CONTEXT_NAMES: Final = (
+    "_", "_root", "_params", "_index", "_io", "_parsing", "_building", "_sizing", "_subcons",
+)  # fmt: skip
+"""What construct itself keeps in its contexts."""
+ELEMENT: Final = "obj_"
+"""What the condition of a RepeatUntil calls the element that was just read."""
+
+
+class Scope:
+    """The fields that an expression can see: those of its layout so far, and of the ones around it.
+
+    construct gives a PrefixedArray a context of its own, which a Layout has not: such a scope is no
+    `layout`. What lies outside of the outermost scope is not known until another layout holds it.
+    With `element` it is the scope of a RepeatUntil's condition, which holds nothing but the element.
+    `indexed` says whether an array may be around that counts its elements here.
+    """
+
+    def __init__(
+        self, parent: Scope | None = None, *, layout: bool = True, element: Type | None = None
+    ) -> None:
+        self.parent = parent
+        self.layout = layout
+        self.types: dict[str, Type] = {} if element is None else {ELEMENT: element}
+        self.of_element = element is not None
+        self.indexed: bool = element is None and (parent is None or parent.indexed)
+        self.budget = 0
+
+    @contextmanager
+    def counting(self) -> Iterator[None]:
+        """The elements of an array are read here. construct forgets any outer count behind them."""
+        self.indexed = True
+        yield
+        self.indexed = False
+
+    def climb(self, contexts: int, where: str) -> int:
+        """Return how many layouts lie between here and `contexts` of construct's contexts out."""
+        scope, layouts = self, 0
+        for climbed in range(contexts):
+            layouts += scope.layout
+            if scope.parent is None:
+                return layouts + contexts - climbed - 1
+            scope = scope.parent
+        if not scope.layout:
+            raise SchemaError(where, "the path ends in an array's own context", "climb one `_` further")
+        return layouts
+
+    @property
+    def depth(self) -> int:
+        """How many contexts lie around this one."""
+        return 0 if self.parent is None else self.parent.depth + 1
+
+    def resolve(self, path: Path, where: str) -> Type | None:
+        """Return the type at a path; None outside of what is known. Raises SchemaError if not there."""
+        scope: Scope | None = self
+        while scope and not scope.layout:
+            scope = scope.parent
+        for _ in range(path.up):
+            scope = scope.parent if scope else None
+            while scope and not scope.layout:
+                scope = scope.parent
+        if scope is None:
+            return None
+        fields, seen = scope.types, ""
+        found: Type | None = None
+        for name in path.names:
+            if name not in fields:
+                known = ", ".join(key for key in fields if not key.startswith("_")) or "none"
+                place = f"in {seen}" if seen else "here"
+                raise SchemaError(
+                    where,
+                    f"`{path}` is not a field read before this one",
+                    f"fields that can be read {place}: {known}",
+                )
+            found, seen = _valued(fields[name]), f"{seen}.{name}".lstrip(".")
+            if isinstance(found, Layout):
+                fields = {item.name: item.type for item in found.fields if item.name}
+            elif isinstance(found, Flags):
+                fields = {member: Flag(1) for member, _ in found.members}
+            else:
+                fields = {}
+        return found
+
+
+def _valued(kind: Type) -> Type:
+    """Return the type whose value a field has: limits, padding and regions change nothing about it."""
+    while isinstance(kind, Limited | Padded | Sized):
+        kind = kind.inner
+    return kind

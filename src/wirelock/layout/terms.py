@@ -1,0 +1,66 @@
+"""The expressions of a layout: small trees over the values of fields. Frozen, compared by value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A constant. Floats appear only as one side of a comparison with a float field."""
+
+    value: int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """The value of a field: `up` enclosing layouts out, then down through `names`."""
+
+    up: int
+    names: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "_." * self.up + ".".join(self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """The number of elements (Array) or bytes (Bytes) of the field at `path`."""
+
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The number of the element that is being read, of the innermost array around it; from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operator over integers; `operator` is a key of expression.OPERATORS."""
+
+    operator: str
+    operands: tuple[Expression, ...]
+
+
+Expression: TypeAlias = Number | Path | Length | Index | Operation
+
+
+def own_names(expression: Expression | None) -> set[str]:
+    """Return the fields of the same layout that an expression reads."""
+    match expression:
+        case Path(up=0, names=names) | Length(path=Path(up=0, names=names)):
+            return {names[0]}
+        case Operation(operands=operands):
+            return {name for operand in operands for name in own_names(operand)}
+    return set()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A named condition over the fields of one record: it holds where `expression` is not zero."""
+
+    name: str
+    expression: Expression
+    message: str = ""
