@@ -66,7 +66,9 @@ def _placed(found: Found, frame: Frame, trail: Trail) -> Any:
     path = ".".join(part for part in (frame.path, fault.path) if part)
     for mark in trail.marks:
         if mark.path == path:
-            return replace(fault, path=path, byte=mark.bit // 8, pieces=pieces_at(mark.bit, mark.kind))
+            return replace(
+                fault, path=path, byte=mark.bit // 8, pieces=mark.pieces or pieces_at(mark.bit, mark.kind)
+            )
     return replace(fault, path=path, byte=frame.bit // 8)
 
 

@@ -49,6 +49,7 @@ from wirelock.layout.nodes import (
     Until,
     VarInt,
     plain,
+    valued,
 )
 from wirelock.layout.operators import evaluate, paths_in
 from wirelock.layout.sizes import size_of
@@ -413,7 +414,7 @@ def _look(
     if not part.in_record or left_out(found):
         found = implied(part, layout, record, outer, left_out)
     if len(path.names) > 1:
-        inner = plain(part.type)
+        inner = valued(part.type)
         assert isinstance(inner, Layout)
 
         def around(beyond: Path | Length | Index) -> Any:
@@ -425,7 +426,7 @@ def _look(
         return _look(_alike(wanted, 0, path.names[1:]), inner, found, around, left_out)
     if isinstance(wanted, Length):
         return len(found)
-    if isinstance(kind := plain(part.type), Mapping):
+    if isinstance(kind := valued(part.type), Mapping):
         return dict(kind.members)[found]
     if not isinstance(found, int | float):
         raise TypeError(found)

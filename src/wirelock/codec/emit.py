@@ -24,6 +24,7 @@ from wirelock.layout.nodes import (
     Flags,
     Float,
     Integer,
+    Layout,
     Limit,
     Mapping,
     Multiple,
@@ -36,6 +37,7 @@ from wirelock.layout.nodes import (
     plain,
 )
 from wirelock.layout.operators import number_source, python_source
+from wirelock.layout.positions import offsets
 from wirelock.layout.sizes import size_of
 from wirelock.layout.terms import Expression, Index, Length, Operation, Path
 
@@ -346,6 +348,14 @@ class Run:
     def octets(self) -> int:
         """How many bytes it takes."""
         return self.bits // 8
+
+    def scattered(self, layout: Layout) -> list[Slot]:
+        """Put the values where they lie once the bits are in wire order; return them in that order."""
+        held = [item for item in layout.fields if size_of(item.type).lowest]
+        self.slots = [slot for slot in self.slots if slot.bits]
+        for slot, start in zip(self.slots, offsets(held, layout.order), strict=True):
+            slot.bit = start
+        return sorted(self.slots, key=lambda slot: slot.bit)
 
     def pieces(self) -> list[Piece]:
         """Group values that share bytes, then join groups as long as one byte order serves them."""

@@ -52,6 +52,7 @@ from wirelock.layout.nodes import (
     VarInt,
     limits_of,
     plain,
+    valued,
 )
 from wirelock.layout.sizes import padding_behind, size_of
 from wirelock.layout.terms import Expression
@@ -130,7 +131,7 @@ class BuildEmitter(RunWriter):
         writer, sight = self.writer, outer.inside() if outer else Sight(None)
         writer.give_up_if(f"type({name}) is not {self.spelled[layout.name]}")
         for field in layout.fields:
-            kind = plain(field.type)
+            kind = valued(field.type)
             if not field.in_record:
                 if field.derived is None:
                     sight.values[field.label] = _absent(kind)
@@ -179,9 +180,13 @@ class BuildEmitter(RunWriter):
         match inner:
             case Layout():
                 own = Sight(sight, value.fields, sight.index if sight else "")
+                if inner.order != "wire":
+                    self.flush()
                 for field in inner.fields:
                     name = f"{hint}_{field.label}" if hint else field.label
                     self._write(field.type, own.values[field.label], name, own)
+                if inner.order != "wire":
+                    self.scattered(inner)
             case Nothing() | Terminated():
                 if value.text != "None":
                     self.writer.give_up_if(f"{value.text} is not None")
@@ -219,7 +224,7 @@ class BuildEmitter(RunWriter):
                 writer.give_up_if(f"type({value.text}) is not int")
                 if limits:
                     writer.unless(limits_source(value.text, limits))
-                self._varint(kind, value.text)
+                self.varint(kind, value.text)
             case Sized():
                 self._sized(kind, value, hint, sight)
             case Padded():
@@ -260,7 +265,7 @@ class BuildEmitter(RunWriter):
 
     def _element(self, kind: Type, name: str, sight: Sight | None) -> Value:
         """Return the value behind a variable that holds an element, case or optional value."""
-        inner = plain(kind)
+        inner = valued(kind)
         if isinstance(inner, Layout):
             return self._read(inner, name, name, sight)
         return self._plain(inner, name)
@@ -271,19 +276,6 @@ class BuildEmitter(RunWriter):
         if isinstance(inner, Layout) and not value.fields:
             return self._element(inner, value.text, sight)
         return value
-
-    def _varint(self, kind: VarInt, text: str) -> None:
-        self.append(f"varint_bytes({f'zigzag({text})' if kind.zigzag else text})")
-        if kind.zigzag:
-            self.writer.unless(f"{kind.lowest} <= {text} <= {kind.highest}")
-
-    def _prefix(self, prefix: Prefix, text: str) -> None:
-        """Write a count or size: a number that was computed."""
-        if isinstance(prefix.integer, VarInt):
-            self._varint(prefix.integer, text)
-        else:
-            self.run.add(prefix.integer, Value(text, text, trusted=True), (), text)
-            self.flush()
 
     def _sized(self, kind: Sized, value: Value, hint: str, sight: Sight) -> None:
         writer = self.writer
@@ -318,7 +310,7 @@ class BuildEmitter(RunWriter):
                 own = size_of(prefix.integer).lowest // 8 if prefix.includes else 0
                 size = writer.name(f"{hint}_size")
                 writer.line(f"{size} = len({body}){f' + {own}' if own else ''}")
-                self._prefix(prefix, size)
+                self.prefix(prefix, size)
                 self.append(body)
             case length:
                 wanted = str(length) if isinstance(length, int) else sight.operand(length)
@@ -398,7 +390,7 @@ class BuildEmitter(RunWriter):
             case Prefix() as prefix:
                 count = writer.name(f"{hint}_count")
                 writer.line(f"{count} = len({items})")
-                self._prefix(prefix, count)
+                self.prefix(prefix, count)
             case int(number):
                 writer.give_up_if(f"len({items}) != {number}")
             case Until():

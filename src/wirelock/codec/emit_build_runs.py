@@ -22,9 +22,12 @@ from wirelock.layout.nodes import (
     Flags,
     Float,
     Integer,
+    Layout,
     Padding,
+    Prefix,
     Scaled,
     Time,
+    VarInt,
     integer_of,
 )
 
@@ -132,17 +135,52 @@ class RunWriter:
                 writer.give_up_if(f"{packed} is None")
         self.append(packed)
 
+    def varint(self, kind: VarInt, text: str) -> None:
+        """Write a number of no fixed width."""
+        self.append(f"varint_bytes({f'zigzag({text})' if kind.zigzag else text})")
+        if kind.zigzag:
+            self.writer.unless(f"{kind.lowest} <= {text} <= {kind.highest}")
+
+    def prefix(self, prefix: Prefix, text: str) -> None:
+        """Write a count or size: a number that was computed."""
+        if isinstance(prefix.integer, VarInt):
+            self.varint(prefix.integer, text)
+        else:
+            self.run.add(prefix.integer, Value(text, text, trusted=True), (), text)
+            self.flush()
+
+    def scattered(self, layout: Layout) -> None:
+        """Write the run so far: one layout whose bits do not lie as they come."""
+        run, self.run = self.run, Run()
+        self._check_types(run)
+        for slot in run.slots:
+            self._check(slot)
+        group = Group(run.scattered(layout))
+        for slot in run.slots:
+            integer = integer_of(slot.kind)
+            if integer and not (slot.bit % 8 or slot.bits % 8) and not isinstance(slot.kind, Constant):
+                self.writer.unless(f"{integer.lowest} <= {slot.value.text} <= {integer.highest}")
+        if layout.order == "bits-swapped":
+            text = f'({self._joined(group)}).to_bytes({group.octets}, "big").translate(BITS_SWAPPED)'
+        else:
+            text = f'({self._joined(group)}).to_bytes({group.octets}, "little")'
+        self.append(text)
+
     def _argument(self, group: Group) -> str:
         """Return what goes into a format for one group."""
         if not group.split:
             return self._whole(group.slots[0])
+        joined = self._joined(group)
+        return joined if group.octets == 1 else f'({joined}).to_bytes({group.octets}, "big")'
+
+    def _joined(self, group: Group) -> str:
+        """Return the bits of a group as one integer, most significant first."""
         parts = []
         for slot in group.slots:
             raw, shift = self._raw(slot), group.shift(slot)
             if raw != "0":
                 parts.append(f"{raw} << {shift}" if shift else raw)
-        joined = _either(parts) or "0"
-        return joined if group.octets == 1 else f'({joined}).to_bytes({group.octets}, "big")'
+        return _either(parts) or "0"
 
     def _whole(self, slot: Slot) -> str:
         text = slot.value.text

@@ -136,11 +136,15 @@ class ParseEmitter(RunReader):
 
     def _layout(self, layout: Layout, hint: str, outer: Sight | None) -> Value:
         sight = outer.inside() if outer else Sight(None)
+        if layout.order != "wire":
+            self.flush()
         for field in layout.fields:
             name = f"{hint}_{field.label}" if hint else field.label
             sight.values[field.label] = self._value(field.type, name, sight)
             if not (field.derived is None or isinstance(field.type, Computed) or _counts(field, layout)):
                 self.checks.append((sight, field))
+        if layout.order != "wire":
+            self.scattered(layout)
         self.checks += [(sight, rule) for rule in layout.rules]
         held = [field for field in layout.fields if field.in_record]
         if template_of(self.names, layout.name).positional:

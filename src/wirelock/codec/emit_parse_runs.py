@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wirelock.codec.emit import (
     Constants,
+    Group,
     Piece,
     Run,
     Slot,
@@ -22,6 +23,7 @@ from wirelock.layout.nodes import (
     Flags,
     Float,
     Integer,
+    Layout,
     Mapping,
     Padding,
     Scaled,
@@ -83,6 +85,22 @@ class RunReader:
             self.convert(piece)
         if run.octets:
             self.writer.line(f"at += {run.octets}")
+
+    def scattered(self, layout: Layout) -> None:
+        """Write the run so far: one layout whose bits do not lie as they come."""
+        run, self.run = self.run, Run()
+        group = Group(run.scattered(layout), self.writer.name("bits"))
+        octets = f"data[at:at + {group.octets}]"
+        self.writer.give_up_if(f"end - at < {group.octets}")
+        if layout.order == "bits-swapped":
+            self.writer.line(f'{group.name} = from_bytes({octets}.translate(BITS_SWAPPED), "big")')
+        else:
+            self.writer.line(f'{group.name} = from_bytes({octets}, "little")')
+        self.writer.line(f"at += {group.octets}")
+        for slot in run.slots:
+            self._cut(slot, group.name, group.shift(slot), 8 * group.octets)
+        for slot in run.slots:
+            self._check(slot)
 
     def named(self, pieces: list[Piece]) -> list[Piece]:
         """Give each group the variable that it is unpacked into."""

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from wirelock.codec import floats, text, varint
 from wirelock.codec.adopt import adopt, has_validators, unchanged
+from wirelock.codec.bitorder import BITS_SWAPPED
 from wirelock.codec.check import check
 from wirelock.codec.emit import Constants
 from wirelock.codec.emit_build import BUILD_NAMES, BuildEmitter
@@ -36,6 +37,7 @@ _RUNTIME: Final[dict[str, Any]] = {
     "read_nans": floats.read_nans,
     "write_nan": floats.write_nan,
     "pack_floats": floats.pack_floats,
+    "BITS_SWAPPED": BITS_SWAPPED,
     "raw_of": raw_of,
     "read_varint": varint.read_varint,
     "varint_bytes": varint.varint_bytes,

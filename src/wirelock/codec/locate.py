@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable
 from itertools import count
 from typing import Any, Final
 
+from wirelock.codec.bitorder import in_wire_order
 from wirelock.codec.floats import float_from_bits
 from wirelock.codec.text import find_mark, strip_nuls, text_fault
-from wirelock.codec.trail import Found, Frame, Trail, fault_at, value_text
+from wirelock.codec.trail import Found, Frame, Trail, fault_at, scattered, value_text
 from wirelock.codec.varint import read_varint, unzigzag, varint_fault
 from wirelock.errors import Fault
 from wirelock.layout.nodes import (
@@ -51,7 +52,7 @@ from wirelock.layout.nodes import (
     integer_of,
     plain,
 )
-from wirelock.layout.positions import pieces_at
+from wirelock.layout.positions import offsets, pieces_at
 from wirelock.layout.sizes import size_of
 from wirelock.layout.terms import Expression
 
@@ -141,7 +142,10 @@ class LayoutReader:
     def _layout(self, layout: Layout, path: str, parent: Frame | None) -> Frame:
         frame = Frame(layout, path, self.bit, parent, index=parent.index if parent else 0)
         starts = {}
-        for field in layout.fields:
+        if layout.order != "wire":
+            starts = {field.label: self.bit for field in layout.fields}
+            self._scattered(layout, path, frame)
+        for field in layout.fields if layout.order == "wire" else ():
             starts[field.label] = self.bit
             name = f"{path}.{field.label}" if path else field.label
             frame.values[field.label] = self.read(field.type, name, frame)
@@ -154,6 +158,28 @@ class LayoutReader:
                 raise Found(fault_at("bad-count", name, starts[field.label], field.type, found, implied))
         self.trail.frames.append(frame)
         return frame
+
+    def _scattered(self, layout: Layout, path: str, frame: Frame) -> None:
+        """Read the fields of a layout whose bits do not lie as they come."""
+        octets, base = size_of(layout).lowest // 8, self.byte
+        paths = [f"{path}.{field.label}" if path else field.label for field in layout.fields]
+        if self.left < octets:
+            raise Found(Fault("truncated", paths[0], str(self.left), str(octets), base))
+        ordered = in_wire_order(self.data[base : base + octets], layout.order)
+        for field, start, name in zip(
+            layout.fields, offsets(layout.fields, layout.order), paths, strict=True
+        ):
+            pieces = tuple((base + byte, mask) for byte, mask in field.position.pieces)
+            inside = LayoutReader(ordered, Trail(), start)
+            try:
+                frame.values[field.label] = inside.read(field.type, name, frame)
+            except Found as found:
+                raise Found(scattered(found.fault, pieces) or found.fault) from None
+            mark = inside.trail.marks[0]
+            first = 8 * (base + field.position.byte)
+            mark.bit, mark.end, mark.pieces = first, first + size_of(field.type).lowest, pieces
+            self.trail.marks.append(mark)
+        self.bit += 8 * octets
 
     def _raw(self, kind: Type, path: str) -> int:
         """Read the bits of a value of fixed size, most significant first, or find it truncated."""

@@ -34,6 +34,7 @@ from wirelock.codec.trail import Found, Frame, fault_at, value_text
 from wirelock.codec.varint import read_varint, varint_fault
 from wirelock.errors import Fault
 from wirelock.layout import nodes
+from wirelock.layout.adapters import LsbBitStruct
 from wirelock.layout.nodes import Layout, Type, plain
 from wirelock.layout.sizes import size_of
 from wirelock.layout.walk import prefixed_array, unwrap
@@ -42,7 +43,7 @@ from wirelock.layout.walk import prefixed_array, unwrap
 def located(source: Any, kind: Type) -> Any:
     """Clone a construct beside its type, so that reading leaves the marks that locate leaves."""
     source, inner = bare(source), plain(kind)
-    if isinstance(source, construct.Transformed):
+    if isinstance(source, construct.Transformed | LsbBitStruct):
         return _Region(valued(source, kind), kind)
     match inner:
         case Layout():

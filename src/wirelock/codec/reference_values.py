@@ -15,7 +15,7 @@ import construct
 from wirelock.codec.floats import float_from_bits, float_to_bits, same_float
 from wirelock.codec.trail import Frame
 from wirelock.layout import nodes
-from wirelock.layout.adapters import ScaledAdapter, TimeAdapter
+from wirelock.layout.adapters import LsbBitStruct, ScaledAdapter, TimeAdapter
 from wirelock.layout.named import Named, named
 from wirelock.layout.nodes import Type, plain
 from wirelock.layout.walk import prefixed_array, unwrap
@@ -105,6 +105,9 @@ def valued(source: Any, kind: Any) -> Any:
     match source:
         case construct.Transformed() | construct.NullStripped() | ScaledAdapter() | TimeAdapter():
             return over(source, valued(source.subcon, kind))
+        case LsbBitStruct():
+            parts = zip(source.subcons, kind.fields, strict=True)
+            return LsbBitStruct(*(field.label / valued(part, field.type) for part, field in parts))
         case construct.Struct():
             pairs = zip(source.subcons, kind.fields, strict=True)
             return construct.Struct(*(field.label / valued(part, field.type) for part, field in pairs))

@@ -7,7 +7,7 @@ Structure is the engine's to check while it reads; limits, members and rules are
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from wirelock.errors import Fault
@@ -71,6 +71,8 @@ class Mark:
     value: Any = None
     end: int = -1
     fault: Fault | None = None
+    pieces: tuple[tuple[int, int], ...] = ()
+    """Where its bits lie, if not one behind the other."""
 
 
 @dataclass(slots=True)
@@ -89,7 +91,7 @@ class Trail:
     def value_fault(self) -> Fault | None:
         """Return the first fault of the values in wire order, then of the rules; None if all hold."""
         for mark in self.marks:
-            fault = mark.fault or _value_fault(mark)
+            fault = scattered(mark.fault or _value_fault(mark), mark.pieces)
             if fault is not None:
                 return fault
         for frame in self.frames:
@@ -98,6 +100,13 @@ class Trail:
                     told = f": {rule.message}" if rule.message else ""
                     return Fault(f"rule:{rule.name}", frame.path, "", told, frame.bit // 8)
         return None
+
+
+def scattered(fault: Fault | None, pieces: tuple[tuple[int, int], ...]) -> Fault | None:
+    """Return a fault in a value whose bits lie in these pieces, if they are not one behind the other."""
+    if fault is None or not pieces:
+        return fault
+    return replace(fault, byte=min(byte for byte, _ in pieces), pieces=pieces)
 
 
 def fault_at(code: str, path: str, bit: int, kind: Type, found: object, allowed: object) -> Fault:

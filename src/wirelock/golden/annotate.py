@@ -1,40 +1,19 @@
 """Bytes beside the fields that they are: rows for one record, and tables of rows for people.
 
-The walk is codec.locate's, so that places, paths and faults are those of every error message. Bytes that
-are no record are annotated as far as they can be read.
+The rows are codec.readout's without those that only hold others. Bytes that are no record are annotated as
+far as they can be read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from wirelock.codec.locate import LayoutReader, scalar_from_bits
-from wirelock.codec.trail import Found, Mark, Trail, value_text
+from wirelock.codec import readout
+from wirelock.codec.words import words
 from wirelock.errors import piece_text
-from wirelock.layout.nodes import (
-    Array,
-    Bytes,
-    Computed,
-    Constant,
-    Enum,
-    Flags,
-    Float,
-    If,
-    Integer,
-    Layout,
-    Nothing,
-    Optional,
-    Padded,
-    Padding,
-    Prefix,
-    Sized,
-    Switch,
-    Type,
-    plain,
-)
-from wirelock.layout.positions import pieces_at
+from wirelock.layout.nodes import Layout
 
 __all__ = ["Row", "annotate", "listing", "side_by_side"]
 
@@ -61,116 +40,22 @@ class Row:
 
 def annotate(layout: Layout, data: bytes) -> list[Row]:
     """Return the fields of `data` in wire order, and behind them what is no field."""
-    reader, fault = LayoutReader(data, Trail()), None
-    try:
-        reader.read(layout, "", None)
-    except Found as found:
-        fault = found.fault
-    leaves, end = list(_leaves(reader.trail.marks, data)), reader.bit
-    cut = fault is not None and fault.code == "truncated"
-    if fault is not None and cut:
-        last = reader.trail.marks[-1]
-        if isinstance(plain(last.kind), Array) and last.path != fault.path:
-            leaves += _elements(last, data)  # counted by division, so that none has a mark
-        end = 8 * len(data)
-    told = "" if fault is None else "cut short" if cut else "?"
-    stops = [*(leaf.bit for leaf in leaves[1:]), end][: len(leaves)]
-    rows = [
-        _row(leaf, stop, data, told if leaf is leaves[-1] else "")
-        for leaf, stop in zip(leaves, stops, strict=True)
-        if stop > leaf.bit or (cut and leaf is leaves[-1])
-    ]
-    if end < 8 * len(data):
-        first = (end + 7) // 8
-        told = "after the end" if fault is None else "not read"
-        rows.append(Row(_place(first, len(data)), "", data[first:], "", told))
-    return rows
+    rows = readout.read_out(layout, data).rows
+    return [_row(row) for row in rows if not row.group and (row.end > row.bit or row.state == readout.CUT)]
 
 
-def _leaves(marks: Iterable[Mark], data: bytes) -> Iterator[Mark]:
-    """Yield the marks that are bytes; the count before an array has none of its own and is given one."""
-    for mark in marks:
-        match plain(mark.kind):
-            case Array(count=Prefix(integer=Integer() as integer)):
-                yield _number(integer, f"{mark.path} (count)", mark.bit, data)
-            case (
-                Layout()
-                | Array()
-                | If()
-                | Optional()
-                | Switch()
-                | Sized()
-                | Padded()
-                | Nothing()
-                | Computed()
-            ):
-                pass
-            case _:
-                yield mark
-
-
-def _elements(mark: Mark, data: bytes) -> Iterator[Mark]:
-    """Yield the numbers of an array, the last of which does not fit any more."""
-    array = plain(mark.kind)
-    assert isinstance(array, Array)
-    element, bit, number = plain(array.element), mark.bit, 0
-    if isinstance(array.count, Prefix) and isinstance(array.count.integer, Integer):
-        bit += array.count.integer.bits
-    integer = element.integer if isinstance(element, Enum) else element
-    if not isinstance(integer, Integer) or bit > 8 * len(data):
-        return
-    while True:
-        found = _number(integer, f"{mark.path}[{number}]", bit, data)
-        yield Mark(element, found.path, bit, found.value)
-        if found.value is None:
-            return
-        bit, number = bit + integer.bits, number + 1
-
-
-def _number(kind: Integer, path: str, bit: int, data: bytes) -> Mark:
-    stop = bit + kind.bits
-    last = (stop + 7) // 8
-    if last > len(data):
-        return Mark(kind, path, bit)
-    raw = int.from_bytes(data[bit // 8 : last], "big") >> (8 * last - stop) & ((1 << kind.bits) - 1)
-    return Mark(kind, path, bit, scalar_from_bits(raw, kind)[0])
-
-
-def _place(first: int, stop: int) -> str:
-    return str(first) if stop <= first + 1 else f"{first}..{stop - 1}"
-
-
-def _row(leaf: Mark, stop: int, data: bytes, told: str) -> Row:
-    """Return the row of one field; `told` stands for a value that could not be read."""
-    value = told if leaf.value is None and told else _value_text(leaf.kind, leaf.value)
-    first, last = leaf.bit // 8, (stop + 7) // 8
-    if leaf.bit % 8 == 0 and stop % 8 == 0:
-        return Row(_place(first, last), leaf.path, data[first:last], "", value)
-    pieces = pieces_at(leaf.bit, leaf.kind)
-    place = " + ".join(piece_text(byte, mask) for byte, mask in pieces) if pieces else f"byte {first}"
-    raw = int.from_bytes(data[first:last], "big") >> (8 * last - stop)
-    width = stop - leaf.bit
-    digits = f"{raw & ((1 << width) - 1):0{width}b}"
-    return Row(place.removeprefix("byte "), leaf.path, b"", digits, value)
-
-
-def _value_text(kind: Type, value: Any) -> str:
-    inner = plain(kind)
-    match inner:
-        case Padding():
-            return "padding"
-        case Constant() | Bytes():
-            return "" if isinstance(value, bytes) or value is None else str(value)
-        case Enum(members=members):
-            names = [name for name, member in members if member == value]
-            return f"{value} {names[0]}" if names else str(value)
-        case Flags(members=members):
-            number = int(value or 0)
-            names = [name for name, mask in members if mask and number & mask == mask]
-            return f"{value} {'|'.join(names)}".rstrip()
-        case Float(bits=bits) if isinstance(value, float):
-            return f"{value:.{ {16: 5, 32: 9, 64: 17}[bits] }g}"
-    return value_text(value)
+def _row(row: readout.Row) -> Row:
+    first, stop = row.bit // 8, -(-row.end // 8)
+    place = str(first) if stop <= first + 1 else f"{first}..{stop - 1}"
+    path = f"{row.path} ({row.part})" if row.path and row.part else row.path
+    if row.state or not (row.path and row.part in ("", "count", "size")):
+        value = row.state or row.part
+    else:
+        value = " ".join(words(row.kind, row.value)).strip()
+    if not row.pieces:
+        return Row(place, path, row.octets, "", value)
+    place = " + ".join(piece_text(byte, mask) for byte, mask in row.pieces)
+    return Row(place.removeprefix("byte "), path, b"", row.digits, value)
 
 
 # -- tables

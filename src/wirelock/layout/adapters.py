@@ -1,7 +1,7 @@
-"""Constructs of wirelock's own, each carrying its description: scaled, quantised and time integers.
+"""Constructs of wirelock's own, each carrying its description: scaled and time integers, bit fields.
 
-They stand over an integer wherever construct's adapters may stand, parse and build with plain construct
-too, and are read by the walk as nodes.Scaled and nodes.Time.
+They parse and build with plain construct too. The walk reads them as nodes.Scaled, nodes.Time, and a
+Layout with its bits least significant first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import construct
 from wirelock.errors import SchemaError
 from wirelock.layout.nodes import Rounding
 
-__all__ = ["ScaledAdapter", "TimeAdapter", "quantised", "scaled", "ticks"]
+__all__ = ["LsbBitStruct", "ScaledAdapter", "TimeAdapter", "quantised", "scaled", "ticks"]
 
 Exact: TypeAlias = int | str | Decimal | Fraction
 """A number without rounding: 2, "0.001", "1/65536", Decimal or Fraction."""
@@ -54,6 +54,33 @@ class TimeAdapter(construct.Adapter):
 
     def _encode(self, obj: int, context: Any, path: str) -> int:
         return obj
+
+
+class LsbBitStruct(construct.Construct):
+    """Bit fields of which the first takes the least significant bits, as most C compilers lay them out.
+
+    `LsbBitStruct("id" / BitsInteger(20), "kind" / BitsInteger(12))`: bit i of the whole is bit i % 8 of byte
+    i // 8, which is also a little-endian word of any width whose fields start at its least significant bit.
+    Fields are integers, flags, enumerations, constants and padding, whole bytes together.
+    """
+
+    def __init__(self, *subcons: Any, **named: Any) -> None:
+        super().__init__()
+        self.subcons = [*subcons, *(name / part for name, part in named.items())]
+
+    def _bits(self) -> Any:
+        return construct.ByteSwapped(construct.Bitwise(construct.Struct(*reversed(self.subcons))))
+
+    def _parse(self, stream: Any, context: Any, path: str) -> Any:
+        found = self._bits()._parsereport(stream, context, path)
+        names = [part.name for part in self.subcons if part.name]
+        return construct.Container((name, found[name]) for name in names)
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
+        return self._bits()._build(obj, stream, context, path)
+
+    def _sizeof(self, context: Any, path: str) -> int:
+        return int(self._bits()._sizeof(context, path))
 
 
 def _common(left: int, right: int) -> int:

@@ -80,6 +80,8 @@ def layout_to_json(layout: Layout) -> dict[str, Any]:
     """Return a layout as JSON: objects, lists, strings, integers and floats only."""
     found: dict[str, Any] = {"kind": "record", "record": layout.name}
     found["fields"] = [_field_to_json(item) for item in layout.fields]
+    if layout.order != "wire":
+        found["order"] = layout.order
     if layout.rules:
         found["rules"] = [
             {"name": rule.name, "holds": expression_to_json(rule.expression), "doc": rule.message}

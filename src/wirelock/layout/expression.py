@@ -20,7 +20,7 @@ from wirelock.layout.agree import Spot, check_agreement
 from wirelock.layout.bounds import bounds_of, length_bounds
 from wirelock.layout.calls import Call, abs_, max_, min_, paths_read
 from wirelock.layout.choice import Bounded, apply, choose, is_truth, truth
-from wirelock.layout.nodes import Enum, Flag, Flags, Float, Integer, Mapping, Scaled, Type, VarInt
+from wirelock.layout.nodes import Enum, Flag, Flags, Float, Integer, Mapping, Scaled, Time, Type, VarInt
 from wirelock.layout.operators import COMPARISONS, INT64, OPERATORS, Interval
 from wirelock.layout.scope import CONTEXT_NAMES, ELEMENT, Scope
 from wirelock.layout.terms import Expression, Index, Length, Number, Operation, Path
@@ -326,8 +326,8 @@ def _read_comparison(left: Any, right: Any, name: str, scope: Scope, where: str)
                     where, f"`{path}` is compared with more than a float holds", "use a smaller one"
                 )
             return Operation(name, (path, Number(float(right)))), (0, 1)
-        case Integer(highest=highest) | VarInt(highest=highest) if highest > INT64[1] and isinstance(
-            right, int
+        case Integer() | VarInt() | Time() as kind if isinstance(right, int) and (
+            (highest := bounds_of(kind, path, where)[1]) > INT64[1]
         ):
             if not 0 <= right <= highest:
                 raise SchemaError(where, f"{right} is outside of `{path}`", f"compare with 0..{highest}")

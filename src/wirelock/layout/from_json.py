@@ -28,6 +28,7 @@ from wirelock.layout.nodes import (
     Multiple,
     Nothing,
     Optional,
+    Order,
     Padded,
     Padding,
     Prefix,
@@ -45,7 +46,7 @@ from wirelock.layout.nodes import (
     VarInt,
 )
 from wirelock.layout.operators import OPERATORS, takes
-from wirelock.layout.positions import Cursor
+from wirelock.layout.positions import Cursor, reordered
 from wirelock.layout.terms import Expression, Index, Length, Number, Operation, Path, Rule
 
 
@@ -65,6 +66,7 @@ def layout_from_json(found: Any, phase: int = 0) -> Layout:
 
 def _layout(found: Any, phase: int) -> Layout:
     cursor, fields = Cursor(phase), []
+    order: Order = _one_of(found.get("order", "wire"), get_args(Order))
     names = [item["name"] for item in found["fields"] if item["name"] is not None]
     if len(set(names)) != len(names) or not all(map(str.isidentifier, names)):
         raise ValueError(f"the fields are named {names}")
@@ -73,17 +75,19 @@ def _layout(found: Any, phase: int) -> Layout:
         word = kind.inner if isinstance(kind, Limited) else kind
         label = item["name"] or f"{type(word).__name__.lower()}#{number}"
         position = cursor.take(label, kind)
-        if position_text(position) != item["at"]:
-            raise SchemaError(
-                label, f"the JSON puts the field at {item['at']}, its type at {position_text(position)}"
-            )
         derived = expression_from_json(item["derived"]) if "derived" in item else None
         fields.append(Field(item["name"], label, kind, position, derived))
+    if order != "wire":
+        fields = [*reordered(fields, order)]
+    for field, item in zip(fields, found["fields"], strict=True):
+        place = position_text(field.position)
+        if place != item["at"]:
+            raise SchemaError(field.label, f"the JSON puts the field at {item['at']}, its type at {place}")
     rules = tuple(
         Rule(rule["name"], expression_from_json(rule["holds"]), rule["doc"])
         for rule in found.get("rules", ())
     )
-    return Layout(tuple(fields), found["record"], rules, tuple(found.get("validators", ())))
+    return Layout(tuple(fields), found["record"], rules, tuple(found.get("validators", ())), order)
 
 
 def type_from_json(found: Any, phase: int = 0) -> Type:

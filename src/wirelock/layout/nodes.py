@@ -1,9 +1,8 @@
 """The frozen description of a record on the wire: Layout, fields, types, positions.
 
 Everything downstream (engines, lock, exporters) reads these nodes and nothing else. Sizes and
-positions count in bits; bit 7 is the most significant bit of a byte. Nodes compare by value.
-Knows nothing of construct. A *region* is what bounds greedy kinds and a record's end: the whole
-record, or the inside of a Sized.
+positions count in bits; bit 7 is the most significant bit of a byte. Nodes compare by value. A *region*
+is what bounds greedy kinds: the record, or the inside of a Sized. Knows nothing of construct.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 from wirelock.layout.terms import Expression, Rule, own_names
 
 ByteOrder: TypeAlias = Literal["big", "little"]
+Order: TypeAlias = Literal["wire", "least-first", "bytes-swapped", "bits-swapped"]
+"""wire: each field from its most significant bit, as it comes. least-first: bit i of the layout is bit i % 8
+of byte i // 8, each field from its least. bytes-swapped, bits-swapped: as wire, then turned round."""
 LimitKind: TypeAlias = Literal[
     "ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "one_of", "none_of"
 ]
 LIMITS: Final[tuple[LimitKind, ...]] = get_args(LimitKind)
 """The kinds of limits, in their canonical order."""
-
-
-# -- types ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,14 +363,15 @@ class Layout:
     """A record: its fields in wire order, then the rules in the order declared.
 
     `name` is the record class's. `validators` names the record's Python validators, which engines
-    without Python cannot run. `origin` is what the layout was read from: it tells two records apart
-    that look alike, and is no part of the description.
+    without Python cannot run. `order` is that of the bits. `origin` is what the layout was read from: it
+    tells two records apart that look alike, and is no part of the description.
     """
 
     fields: tuple[Field, ...]
     name: str = ""
     rules: tuple[Rule, ...] = ()
     validators: tuple[str, ...] = ()
+    order: Order = "wire"
     doc: str = field(default="", compare=False)
     origin: object = field(default=None, compare=False, repr=False)
 
@@ -429,6 +429,13 @@ def by_value(members: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
 def plain(kind: Type) -> Type:
     """Return the type without its limits."""
     return kind.inner if isinstance(kind, Limited) else kind
+
+
+def valued(kind: Type) -> Type:
+    """Return the type whose value a field has: limits, padding and regions change nothing about it."""
+    while isinstance(kind, Limited | Padded | Sized):
+        kind = kind.inner
+    return kind
 
 
 def limits_of(kind: Type) -> tuple[Limit, ...]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from wirelock.layout.limits import MAX_BITS
 from wirelock.layout.nodes import (
+    Field,
     Float,
     Integer,
+    Order,
     Position,
     Type,
     integer_of,
@@ -64,3 +67,30 @@ class Cursor:
         else:
             self.bit, self.after = 0, label
         return position
+
+
+def offsets(fields: Sequence[Field], order: Order) -> list[int]:
+    """Return where each field starts once bytes or bits are put in wire order (codec.bitorder)."""
+    sizes = [size_of(item.type).lowest for item in fields]
+    starts = [0, *accumulate(sizes)]
+    if order != "least-first":
+        return starts[:-1]
+    return [starts[-1] - start - size for start, size in zip(starts, sizes, strict=False)]
+
+
+def reordered(fields: Sequence[Field], order: Order) -> tuple[Field, ...]:
+    """Return fields of fixed size with the positions that they have where their bits lie otherwise."""
+    octets = sum(size_of(item.type).lowest for item in fields) // 8
+    found = []
+    for item, start in zip(fields, offsets(fields, order), strict=True):
+        pieces: list[tuple[int, int]] = []
+        for bit in range(start, start + size_of(item.type).lowest):
+            byte, mask = bit // 8, 0x80 >> bit % 8
+            byte, mask = (byte, 1 << bit % 8) if order == "bits-swapped" else (octets - 1 - byte, mask)
+            if pieces and pieces[-1][0] == byte and pieces[-1][1] & -pieces[-1][1] == mask << 1:
+                pieces[-1] = byte, pieces[-1][1] | mask
+            else:
+                pieces.append((byte, mask))
+        first = min((byte for byte, _ in pieces), default=0)
+        found.append(replace(item, position=Position(first, tuple(pieces))))
+    return tuple(found)

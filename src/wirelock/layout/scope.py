@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from wirelock.errors import SchemaError
-from wirelock.layout.nodes import Flag, Flags, Layout, Limited, Padded, Sized, Type
+from wirelock.layout.nodes import Flag, Flags, Layout, Type, valued
 from wirelock.layout.terms import Path
 
 __all__ = ["CONTEXT_NAMES", "ELEMENT", "Scope"]
@@ -85,7 +85,7 @@ class Scope:
                     f"`{path}` is not a field read before this one",
                     f"fields that can be read {place}: {known}",
                 )
-            found, seen = _valued(fields[name]), f"{seen}.{name}".lstrip(".")
+            found, seen = valued(fields[name]), f"{seen}.{name}".lstrip(".")
             if isinstance(found, Layout):
                 fields = {item.name: item.type for item in found.fields if item.name}
             elif isinstance(found, Flags):
@@ -93,10 +93,3 @@ class Scope:
             else:
                 fields = {}
         return found
-
-
-def _valued(kind: Type) -> Type:
-    """Return the type whose value a field has: limits, padding and regions change nothing about it."""
-    while isinstance(kind, Limited | Padded | Sized):
-        kind = kind.inner
-    return kind

@@ -41,6 +41,8 @@ def read_prefix(source: Any, at: Place, what: str) -> Integer | VarInt:
 def _bytes_only(source: Any, at: Place) -> None:
     if at.bits:
         raise at.refuse(f"{kind_name(source)} inside a bit region", "put it behind the region")
+    if at.phase:
+        raise at.refuse(f"{kind_name(source)} that starts within a byte", "let it start with a byte")
 
 
 def _read_greedy_bytes(source: Any, at: Place) -> Type:
@@ -141,12 +143,16 @@ def _read_padded(source: Any, at: Place) -> Type:
         return Padding(read_length(source.length, at, "padding"), 1 if at.bits else 8, pattern)
     if at.bits:
         raise at.refuse("Padded inside a bit region", "write the field, then Padding")
+    if at.phase:
+        raise at.refuse("Padded that starts within a byte", "write the field, then Padding")
     return _padded(source, at, read_length(source.length, at, "length"), pattern)
 
 
 def _read_aligned(source: Any, at: Place) -> Type:
     if at.bits:
         raise at.refuse("Aligned inside a bit region", "write the field, then Padding")
+    if at.phase:
+        raise at.refuse("Aligned that starts within a byte", "write the field, then Padding")
     modulus = read_length(source.modulus, at, "modulus")
     if not isinstance(modulus, int) or modulus < 2:
         raise at.refuse("a modulus that is no constant of 2 or more", "state it as a constant")

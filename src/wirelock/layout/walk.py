@@ -16,6 +16,7 @@ import construct
 from construct.lib import bits2bytes, bytes2bits, swapbitsinbytes, swapbytes
 
 from wirelock.errors import SchemaError
+from wirelock.layout.adapters import LsbBitStruct
 from wirelock.layout.branches import BRANCHES
 from wirelock.layout.choice import is_truth
 from wirelock.layout.expression import (
@@ -46,6 +47,7 @@ from wirelock.layout.nodes import (
     Limited,
     Mapping,
     Nothing,
+    Order,
     Padding,
     Prefix,
     Rest,
@@ -60,7 +62,7 @@ from wirelock.layout.nodes import (
     plain,
 )
 from wirelock.layout.operators import paths_in, reads_index
-from wirelock.layout.positions import Cursor
+from wirelock.layout.positions import Cursor, reordered
 from wirelock.layout.remedies import KINDS, REMEDIES
 from wirelock.layout.sized import SIZED, read_prefix
 from wirelock.layout.sizes import reach_of, size_of
@@ -112,6 +114,9 @@ def _read(source: Any, at: Place) -> Type:
         return Terminated()
     if source is construct.Index:
         return _read_index(at)
+    if isinstance(source, LsbBitStruct):
+        bits = construct.Bitwise(construct.Struct(*source.subcons))
+        return _reordered(_read_region(bits, at), "least-first", at, source)
     if isinstance(source, construct.Transformed):
         return _read_region(source, at)
     if (prefixed := prefixed_array(source)) is not None:
@@ -265,7 +270,7 @@ def _read_region(source: Any, at: Place) -> Type:
 
 
 def _read_swapped(source: Any, at: Place) -> Type:
-    """ByteSwapped around an integer or float turns its byte order round."""
+    """ByteSwapped turns the byte order of a number round; around a BitStruct it and BitsSwapped move bits."""
     if source.decodefunc is swapbytes and not at.bits:
         kind = _read(source.subcon, at)
         inner = integer_of(kind) or kind
@@ -278,10 +283,32 @@ def _read_swapped(source: Any, at: Place) -> Type:
                     return replace(kind, integer=replace(integer, order=order))
                 case Scaled(integer=integer) | Time(integer=integer):
                     return replace(kind, integer=replace(integer, order=order))
+        if isinstance(kind, Layout):
+            return _reordered(kind, "bytes-swapped", at, source)
+    elif not at.bits and isinstance(unwrap(source.subcon), construct.Transformed):
+        return _reordered(_read(source.subcon, at), "bits-swapped", at, source)
     told = "ByteSwapped" if source.decodefunc is swapbytes else "BitsSwapped"
     raise at.refuse(
-        f"{told} around anything but an integer or float", "read the fields in the order in which they lie"
+        f"{told} around anything but an integer, a float or a BitStruct",
+        "read the fields in the order in which they lie",
     )
+
+
+_SCATTERED: Final = (Integer, Flag, Enum, Flags, Mapping, Scaled, Time, Padding, Constant, Nothing)
+
+
+def _reordered(kind: Type, order: Order, at: Place, source: Any) -> Layout:
+    """Give the fields of a bit region the places that they have where its bits lie otherwise."""
+    if not isinstance(kind, Layout) or kind.order != "wire":
+        raise at.refuse("bits in another order around what is no BitStruct", "name the fields of a BitStruct")
+    for item in kind.fields:
+        inner = plain(item.type)
+        integer = integer_of(inner)
+        if not isinstance(inner, _SCATTERED) or (integer and integer.order == "little"):
+            raise at.within(item.label).refuse(
+                f"{type(inner).__name__} among bits in another order", "use integers, flags and enumerations"
+            )
+    return replace(kind, fields=reordered(kind.fields, order), order=order, origin=source)
 
 
 def _read_restreamed(source: Any, at: Place) -> Type:

@@ -93,9 +93,11 @@ class Wire:
             name: " ".join((info.description or "").split()) for name, info in record.model_fields.items()
         }
         fields = tuple(replace(item, doc=docs.get(item.label) or item.doc) for item in lowered.fields)
-        found = Layout(fields, record.__name__, layout.rules, self.validators, self.doc)
+        found = replace(
+            layout, fields=fields, name=record.__name__, validators=self.validators, doc=self.doc, origin=None
+        )
         rules = read_rules(self.rules, found)
-        return Layout(fields, record.__name__, rules, self.validators, self.doc)
+        return replace(found, rules=rules)
 
     def engine(self, name: str) -> Engine:
         """Return the engine with that name, or raise; there is no silent fallback."""

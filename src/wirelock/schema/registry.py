@@ -316,16 +316,16 @@ class Registry:
         Raises DecodeError; `foreign` where it is none of them.
         """
         data = as_bytes(data)
-        yield from self._recognised(data).parse_all(data, engine=engine)
+        yield from self.recognised(data).parse_all(data, engine=engine)
 
     def parse(self, data: Buffer, *, engine: str = "generated") -> Parsed:
         """Return the one record that all of `data` is. Raises as parse_all does."""
         data = as_bytes(data)
-        protocol = self._recognised(data)
+        protocol = self.recognised(data)
         version = protocol.version_of(data)
         return Parsed(protocol, version, protocol.parse(data, version=version, engine=engine))
 
-    def _recognised(self, data: bytes) -> Protocol:
+    def recognised(self, data: bytes) -> Protocol:
         refusals: list[DecodeError] = []
         for protocol in self:
             if protocol.tag:
