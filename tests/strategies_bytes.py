@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import assume
 from hypothesis import strategies as st
 
+from tests.strategies_wishes import gather
 from wirelock.layout.nodes import (
     Array,
     Bytes,
@@ -41,8 +42,7 @@ from wirelock.layout.nodes import (
     VarInt,
     plain,
 )
-from wirelock.layout.operators import evaluate, paths_in
-from wirelock.layout.sizes import size_of
+from wirelock.layout.operators import evaluate
 from wirelock.layout.terms import Index, Length, Path
 
 
@@ -81,7 +81,7 @@ def samples(layout: Layout) -> st.SearchStrategy[tuple[bytes, dict[str, Any]]]:
     What the layout's constructs ask holds; what `lowered` adds to them need not.
     """
     wishes: dict[int, set[int]] = {}
-    _gather(layout, (), wishes)
+    gather(layout, (), wishes)
 
     @st.composite
     def sample(draw: Any) -> tuple[bytes, dict[str, Any]]:
@@ -90,64 +90,6 @@ def samples(layout: Layout) -> st.SearchStrategy[tuple[bytes, dict[str, Any]]]:
         return bytes(int(bits[i : i + 8], 2) for i in range(0, len(bits), 8)), values
 
     return sample()
-
-
-def _gather(kind: Any, around: tuple[Layout, ...], wishes: dict[int, set[int]]) -> None:
-    """Note for each field that a count or a Switch reads which values are welcome, by the field's id."""
-
-    def wish(expression: Any, values: set[int], around: tuple[Any, ...] = around) -> None:
-        for path in paths_in(expression):
-            if path.up >= len(around):
-                continue
-            layout: Any = around[path.up]
-            names = path.names if isinstance(layout, Layout) else ()
-            if isinstance(layout, tuple):  # the scope of an element, see Until
-                layout, names = layout[0], path.names[1:]
-            item = None
-            for name in names:
-                while isinstance(layout, Limited | Padded | Sized):
-                    layout = layout.inner
-                if isinstance(layout, Layout):
-                    item = layout[name]
-                    layout = item.type
-            if item is None:
-                continue
-            known = wishes.setdefault(id(item), set(values))
-            if isinstance(expression, Path) and known & values:
-                known &= values
-
-    match kind:
-        case Layout():
-            for item in kind.fields:
-                _gather(item.type, (kind, *around), wishes)
-            for rule in kind.rules:
-                wish(rule.expression, set(range(7)), (kind, *around))
-        case Bytes(length=length) | Padding(length=length) if not isinstance(length, int | Rest):
-            wish(length, set(range(5)))
-        case Array(element=element, count=count):
-            if isinstance(count, Until):
-                wish(count.condition, set(range(7)), ((element,), *around))
-            elif not isinstance(count, int | Prefix | Rest):
-                wish(count, set(range(5)))
-            _gather(element, around, wishes)
-        case If(condition=condition, type=inner):
-            wish(condition, set(range(7)))
-            _gather(inner, around, wishes)
-        case Switch(key=key):
-            wish(key, {value for value, _ in kind.cases} if kind.default is None else set(range(7)))
-            for case in kind.types:
-                _gather(case, around, wishes)
-        case Padded(inner=inner, length=length):
-            if not isinstance(length, int | Multiple):
-                lowest = size_of(inner).lowest // 8
-                wish(length, set(range(lowest, lowest + 5)))
-            _gather(inner, around, wishes)
-        case Sized(inner=inner, extent=extent):
-            if not isinstance(extent, int | Prefix | Terminator):
-                wish(extent, set(range(size_of(inner).lowest // 8, 5)))
-            _gather(inner, around, wishes)
-        case Limited(inner=inner) | Optional(inner=inner) | Text(inner=inner):
-            _gather(inner, around, wishes)
 
 
 class Sampler:

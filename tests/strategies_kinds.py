@@ -138,9 +138,15 @@ class Kinds:
         part = part if form == "default" else construct.Hex(part)
         return part if form == "hex" else construct.Default(part, self.number(0, seen[0].high)), seen
 
-    def limited(self, bits: bool) -> Any:
+    def limited(self, bits: bool, fixed: bool = False) -> Any:
         maker = self.pick(construct.OneOf, construct.NoneOf)
-        form = self.pick("integer", "integer", "enum", *["octets", "text", "ticks"] * (not bits))
+        form = self.pick(
+            "integer",
+            "integer",
+            "enum",
+            *["octets", "ticks"] * (not bits),
+            *["text"] * (not bits and not fixed),
+        )
         if form == "octets":
             return maker(construct.Bytes(2), [b"ab", b"\0\0"]), SIZED
         if form == "text":
@@ -244,8 +250,9 @@ class Kinds:
             size = self.count(contexts)
         return construct.FixedSized(size, construct.NullStripped(construct.GreedyBytes, pad=pad)), SIZED
 
-    def prefixed(self, contexts: list[Context], depth: int) -> Any:
-        match self.pick("struct", "value", "ending"):
+    def prefixed(self, contexts: list[Context], depth: int, *, none: bool = True) -> Any:
+        """Return a region with its size in front; without `none` its value is never None."""
+        match self.pick("struct", *["value", "ending"] * none):
             case "struct":
                 part, seen = self.struct(contexts, depth + 1, tail=True)
             case "value":
@@ -275,13 +282,15 @@ class Kinds:
             case "text":
                 return size, construct.GreedyString(self.pick("ascii", "utf8")), []
         part, seen = self.value(contexts, depth + 1, fixed=True)
-        return part.sizeof(), part, seen
+        return part.sizeof(_index=0), part, seen
 
     def padded(self, contexts: list[Context], depth: int) -> Any:
         pattern = self.pick(b"\0", b"\0", b"\xa5")
         if self.pick(True, False):
             part, seen = self.value(contexts, depth + 1, fixed=True)
-            size: Any = max(1, part.sizeof() + self.number(0, 3))
+            size: Any = part.sizeof(_index=0)
+            if size == 0 or self.pick(True, False):
+                return construct.Padded(size + self.number(1, 3), part, pattern=pattern), seen
         else:
             part, seen = self.pick(
                 (construct.PrefixedArray(construct.Byte, construct.Int16ub), SIZED),

@@ -63,7 +63,7 @@ def same(left: Any, right: Any) -> bool:
 @laws
 @given(st.data())
 def test_valid_bytes_parse_and_build_to_themselves(data: st.DataObject) -> None:
-    source = data.draw(layouts())
+    source = data.draw(layouts(tail=False))
     layout, names = name_layout(walk(source))
     octets, values = data.draw(samples(layout))
     engine = ReferenceEngine(source, layout, names)
@@ -94,7 +94,7 @@ def test_verdicts_are_those_of_the_layout(data: st.DataObject) -> None:
 @laws
 @given(st.data())
 def test_every_cut_is_a_fault_of_the_same_field(data: st.DataObject) -> None:
-    source = data.draw(layouts())
+    source = data.draw(layouts(tail=False))
     layout, names = name_layout(walk(source))
     octets = data.draw(samples(layout))[0]
     engine = ReferenceEngine(source, layout, names)

@@ -2,12 +2,11 @@
 
 import json
 import os
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from tests.capture.capture_writer import Blocks, ethernet, ipv4, pcap, udp
-from tests.cli.command import SESSION, run, run_all, session
+from tests.cli.command import SESSION, V1, capture_of, refused, run, run_all, session, write, write_project
 
 SNAPSHOT = b"WS\1\7\0\0\0\0\0"
 PACKET = ethernet(ipv4(udp(SNAPSHOT)))
@@ -27,33 +26,33 @@ BAD_FILES = {
         "{}: is no readable pcapng file: 16 bytes wanted, 8 left",
     ),
     "gzip": (b"\x1f\x8b\x08\0", "{}: is gzip; gzip is not read yet"),
+    "a folder": ("folder", "{} is a directory: name its captures (see wirelock decode --help)"),
 }
 
 
-@pytest.fixture(scope="module")
-def bad_files(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("bad")
-    rows = {}
-    for name, (data, _) in BAD_FILES.items():
-        path = folder / f"{name}.pcap"
-        if data is not None:
-            path.write_bytes(data)
-        rows[name] = ("decode", path, "-o", folder / f"{name}.jsonl", "--faults", folder / f"{name}.csv")
-    outcomes = run_all(rows)
-    left = sorted(path.name for path in folder.iterdir())
-    return folder, outcomes, left
-
-
 @pytest.mark.parametrize("name", BAD_FILES)
-def test_a_file_that_is_no_capture(bad_files, name):
-    folder, outcomes, _ = bad_files
-    assert outcomes[name].code == 2
-    assert outcomes[name].out == ""
-    assert outcomes[name].line == BAD_FILES[name][1].format(folder / f"{name}.pcap")
-
-
-def test_no_output_is_left_of_what_could_not_be_read(bad_files):
-    assert bad_files[2] == sorted(f"{name}.pcap" for name, (data, _) in BAD_FILES.items() if data is not None)
+def test_a_file_that_is_no_capture_is_refused_and_an_old_output_kept(tmp_path, name):
+    content, told = BAD_FILES[name]
+    path, folder = tmp_path / f"{name}.pcap", tmp_path / "out"
+    folder.mkdir()
+    if content == "folder":
+        path.mkdir()
+    elif content is not None:
+        write(path, content)
+    old = write(folder / "rows.jsonl", "old\n")
+    faults = write(folder / "faults.jsonl", "old faults\n")
+    good = write(tmp_path / "good.pcap", capture_of(V1))
+    rows = {
+        "an old output": ("decode", path, "-o", old, "--faults", faults),
+        "standard output": ("decode", path),
+        "behind a good one": ("decode", good, path, "-o", old, "--faults", faults),
+        "a new output": ("decode", path, "-o", folder / "new.jsonl"),
+    }
+    for outcome in run_all(rows).values():
+        assert (outcome.code, outcome.out) == (2, "")
+        assert outcome.line == told.format(path)
+    assert (old.read_text("utf-8"), faults.read_text("utf-8")) == ("old\n", "old faults\n")
+    assert sorted(folder.iterdir()) == [faults, old]
 
 
 def test_nothing_is_printed_of_what_could_not_be_read():
@@ -157,65 +156,93 @@ def test_a_pcap_that_is_cut_at_every_byte_of_its_last_packet(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("kept", [24 + 3, 24 + 16 + 5, 24 + 16 + 73 + 15])
+def test_a_pcap_that_was_cut(tmp_path, kept):
+    whole = capture_of(V1, V1)
+    capture = write(tmp_path / "cut.pcap", whole[:kept])
+    outcome = run("decode", capture, "--format", "jsonl", "--strict", "--faults", tmp_path / "f.jsonl")
+    assert outcome.code == 1
+    assert len(outcome.out.splitlines()) == (kept >= 24 + 16 + 73)
+    (fault,) = map(json.loads, (tmp_path / "f.jsonl").read_text("utf-8").splitlines())
+    assert fault["code"] == "cut"
+
+
 # -- projects
 
+
+def project(source, settings="[tool.wirelock]\nprotocols = 'mine:X'\n"):
+    return {"pyproject.toml": settings, "mine.py": source}
+
+
+NAMED = 'no [tool.wirelock] with protocols = "module:NAME" in a pyproject.toml at or above'
+RECORD = "from construct import *\nfrom wirelock import *\nclass R(Record, layout=Struct("
 PROJECTS = {
-    "no project": ({}, 'no [tool.wirelock] with protocols = "module:NAME" in a pyproject.toml at or above'),
-    "a project without protocols": (
-        {"pyproject.toml": "[tool.wirelock]\n"},
-        "no [tool.wirelock] with protocols",
-    ),
+    "no project": ({}, NAMED),
+    "a project without protocols": ({"pyproject.toml": "[tool.wirelock]\n"}, NAMED),
     "a key that is not known": (
         {"pyproject.toml": "[tool.wirelock]\nprotocol = 'a:B'\n"},
         "has no setting 'protocol': there are protocols, fixtures, lock",
     ),
     "no TOML": ({"pyproject.toml": "[tool.wirelock\n"}, "pyproject.toml cannot be read: "),
-    "settings that are no table": ({"pyproject.toml": "[tool]\nwirelock = 5\n"}, "pyproject.toml"),
-    "no module": (
-        {"pyproject.toml": "[tool.wirelock]\nprotocols = 'absent:X'\n"},
-        "there is no module 'absent' in ",
+    "settings that are no table": (
+        {"pyproject.toml": "[tool]\nwirelock = 5\n"},
+        "pyproject.toml: wirelock = 5 is no table",
     ),
-    "no name": (
-        {"pyproject.toml": "[tool.wirelock]\nprotocols = 'mine:X'\n", "mine.py": ""},
-        "mine has no Registry named X",
+    "tools that are no table": ({"pyproject.toml": "tool = 3\n"}, "pyproject.toml: tool = 3 is no table"),
+    "protocols that are no text": (
+        {"pyproject.toml": "[tool.wirelock]\nprotocols = 3\n"},
+        "[tool.wirelock] protocols = 3 is no string",
     ),
+    "no module": ({"pyproject.toml": "[tool.wirelock]\nprotocols = 'absent:X'\n"}, "no module 'absent' in "),
+    "a module without a name": (
+        {"pyproject.toml": "[tool.wirelock]\nprotocols = 'absent'\n"},
+        "protocols = 'absent' names no registry: write module:NAME",
+    ),
+    "a module of dots": ({"pyproject.toml": "[tool.wirelock]\nprotocols = '.:NAME'\n"}, ""),
+    "no name": (project(""), "mine has no Registry named X"),
+    "a name of something else": (project("X = 3"), "mine has no Registry named X"),
     "a module that raises": (
-        {"pyproject.toml": "[tool.wirelock]\nprotocols = 'mine:X'\n", "mine.py": "\n\n1 / 0\n"},
+        project("\n\n1 / 0\n"),
         "mine does not import: ZeroDivisionError: division by zero (",
     ),
+    "an error of two lines": (project("raise ValueError('two\\nlines')"), "ValueError: two ("),
+    "a module that reads a folder": (project("import os; os.listdir('/nowhere')"), "'/nowhere' ("),
+    "a module that imports what is not there": (
+        project("import nowhere_to_be_found"),
+        "mine does not import: No module named 'nowhere_to_be_found' (",
+    ),
     "a module that ends the process": (
-        {"pyproject.toml": "[tool.wirelock]\nprotocols = 'mine:X'\n", "mine.py": "import sys\nsys.exit(0)\n"},
+        project("import sys\nsys.exit(0)\n"),
         "mine does not import: SystemExit: 0",
     ),
-    "a module that is no Python": (
-        {"pyproject.toml": "[tool.wirelock]\nprotocols = 'mine:X'\n", "mine.py": "x = = 5\n"},
-        "mine does not import: SyntaxError: ",
-    ),
+    "a module that leaves with words": (project("raise SystemExit('leaving')"), "SystemExit: leaving"),
+    "a module that is no Python": (project("x = = 5\n"), "mine does not import: SyntaxError: "),
     "a layout that is refused": (
-        {
-            "pyproject.toml": "[tool.wirelock]\nprotocols = 'mine:X'\n",
-            "mine.py": "from construct import *\nfrom wirelock import *\n"
-            "class R(Record, layout=Struct('x' / Int16un)):\n    x: int\n",
-        },
+        project(f"{RECORD}'x' / Int16un)):\n    x: int\n"),
         "R.x: the byte order is the machine's own; state it",
     ),
+    "a record that is refused": (project(f"{RECORD}'a' / Int8ul)):\n    b: int\n"), "R.a: the layout has a"),
 }
 
 
-@pytest.fixture(scope="module")
-def projects(tmp_path_factory):
-    def use(number):
-        folder = tmp_path_factory.mktemp(f"project{number}")
-        for file, text in list(PROJECTS.values())[number][0].items():
-            (folder / file).write_text(text)
-        return run(*(("show",) if number % 2 else ("decode", SESSION)), cwd=folder)
-
-    with ThreadPoolExecutor(4) as pool:
-        return dict(zip(PROJECTS, pool.map(use, range(len(PROJECTS))), strict=True))
-
-
 @pytest.mark.parametrize("name", PROJECTS)
-def test_a_project_that_cannot_be_used(projects, name):
-    assert projects[name].code == 2
-    assert projects[name].out == ""
-    assert PROJECTS[name][1] in projects[name].line
+def test_a_project_that_cannot_be_used(tmp_path, name):
+    files, told = PROJECTS[name]
+    for file, text in files.items():
+        write(tmp_path / file, text)
+    rows = {
+        "show": ("show",),
+        "decode": ("decode", SESSION, "-o", tmp_path / "rows.jsonl"),
+        "inspect": ("inspect", "5753"),
+    }
+    for outcome in run_all(rows, cwd=tmp_path).values():
+        refused(outcome, told)
+    assert {path.name for path in tmp_path.iterdir()} == {*files}
+
+
+def test_a_registry_of_nothing_asks_what_the_bytes_are(tmp_path):
+    write_project(tmp_path, "mine", "from wirelock import Registry\nPROTOCOLS = Registry()\n")
+    refused(run("decode", SESSION, "-o", tmp_path / "rows.jsonl", cwd=tmp_path), "--as")
+    refused(run("inspect", "5753", cwd=tmp_path), "no protocol of the registry has a tag", "--as")
+    assert run("show", cwd=tmp_path).code == 0
+    assert {path.name for path in tmp_path.iterdir()} == {"mine.py", "pyproject.toml"}

@@ -5,14 +5,31 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from protocol.snapshot import SnapshotV1
 from tests.capture.capture_writer import ethernet, ipv4, pcap, udp
-from tests.cli.command import COMMAND, ENVIRONMENT, ROOT, SESSION, Outcome, run, run_all, session, shell
+from tests.cli.command import (
+    COMMAND,
+    ENVIRONMENT,
+    ROOT,
+    SESSION,
+    V1,
+    V2,
+    Outcome,
+    capture_of,
+    copy_project,
+    default_interrupt,
+    refused,
+    run,
+    run_all,
+    session,
+    shell,
+    write,
+)
 
 # -- places that cannot be written to
 
@@ -78,6 +95,42 @@ def test_the_longest_name_that_the_disk_takes(tmp_path):
     outcome = run("decode", SESSION, "-o", target)
     assert outcome.code == 0
     assert target.read_text() == session("--format", "csv").out
+
+
+# -- inputs that would be lost
+
+
+SAME = [
+    ["one.pcap", "-o", "both.jsonl", "--faults", "both.jsonl"],
+    ["one.pcap", "-o", "both.jsonl", "--faults", "link.jsonl"],
+    ["one.pcap", "-o", "one.pcap", "--format", "jsonl"],
+    ["one.pcap", "-o", "link.pcap", "--format", "jsonl"],
+    ["link.pcap", "-o", "one.pcap", "--format", "jsonl"],
+    ["two.pcap", "one.pcap", "-o", "one.pcap", "--format", "jsonl"],
+    ["one.pcap", "-o", "hard.pcap", "--format", "jsonl"],
+    ["one.jsonl", "--faults", "one.jsonl"],
+    ["one.jsonl", "-o", "one.jsonl"],
+]
+
+
+@pytest.mark.parametrize("arguments", SAME, ids=" ".join)
+def test_no_output_takes_the_place_of_an_input_or_another_output(tmp_path, arguments):
+    copy_project(tmp_path)
+    data = capture_of(V1, V1[:-1])
+    for name in ("one.pcap", "two.pcap", "one.jsonl"):
+        write(tmp_path / name, data)
+    write(tmp_path / "both.jsonl", "old\n")
+    (tmp_path / "hard.pcap").hardlink_to(tmp_path / "one.pcap")
+    (tmp_path / "link.pcap").symlink_to("one.pcap")
+    (tmp_path / "link.jsonl").symlink_to("both.jsonl")
+    before = sorted(tmp_path.iterdir())
+    outcome = run("decode", *arguments, cwd=tmp_path)
+    for name in ("one.pcap", "two.pcap", "one.jsonl", "link.pcap", "hard.pcap"):
+        assert (tmp_path / name).read_bytes() == data, name
+    assert (tmp_path / "both.jsonl").read_text("utf-8") == "old\n"
+    assert (tmp_path / "link.jsonl").is_symlink()
+    refused(outcome)
+    assert sorted(tmp_path.iterdir()) == before
 
 
 # -- special files
@@ -229,13 +282,48 @@ def slow(tmp_path):
     found.process.communicate()
 
 
-def test_an_interrupt_is_one_line_and_leaves_nothing(slow):
-    outcome = slow.end(signal.SIGINT)
-    assert outcome.code == 130
-    assert [line for line in outcome.err.splitlines() if line] == ["wirelock: interrupted"]
-    assert outcome.out == ""
-    assert slow.left() == ["rows.jsonl"]
-    assert (slow.folder / "rows.jsonl").read_text() == "old rows\n"
+def interrupted_at(tmp_path, options, content, number=signal.SIGINT):
+    """Start decoding a FIFO, feed it, wait until the output is open, and send a signal: Ctrl-C."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    child = subprocess.Popen(
+        [*COMMAND, "decode", str(fifo), *map(str, options)],
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=default_interrupt,
+    )
+    try:
+        if content is None:
+            while not list(tmp_path.glob("out/.*.part")):
+                time.sleep(0.01)
+            time.sleep(0.05)
+            child.send_signal(number)
+            return *child.communicate(timeout=20), child.returncode
+        with fifo.open("wb", buffering=0) as writer:
+            writer.write(content)
+            time.sleep(0.1)
+            child.send_signal(number)
+            return *child.communicate(timeout=20), child.returncode
+    finally:
+        child.kill()
+        child.communicate()
+
+
+@pytest.mark.parametrize(
+    "content", [None, b"\xd4", capture_of(V1, V2)], ids=["not opened", "at the magic", "behind packets"]
+)
+def test_control_c_leaves_no_output_and_says_one_line(tmp_path, content):
+    (tmp_path / "out").mkdir()
+    old = write(tmp_path / "out/old.jsonl", "old\n")
+    options = ["-o", tmp_path / "out/new.jsonl", "--faults", old]
+    stdout, stderr, code = interrupted_at(tmp_path, options, content)
+    assert (code, stdout, stderr) == (130, "", "wirelock: interrupted\n")
+    assert list((tmp_path / "out").iterdir()) == [old]
+    assert old.read_text("utf-8") == "old\n"
 
 
 def test_an_end_without_warning_leaves_the_old_file(slow):
@@ -248,24 +336,6 @@ def test_an_end_that_is_asked_for_leaves_nothing(slow):
     assert slow.end(signal.SIGTERM).code in (-signal.SIGTERM, 128 + signal.SIGTERM)
     assert slow.left() == ["rows.jsonl"]
     assert (slow.folder / "rows.jsonl").read_text() == "old rows\n"
-
-
-def test_an_interrupt_while_nobody_writes(tmp_path):
-    pipe = tmp_path / "never.pcap"
-    os.mkfifo(pipe)
-    process = subprocess.Popen(
-        [*COMMAND, "decode", pipe, "-o", tmp_path / "rows.jsonl"],
-        cwd=ROOT, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    end = time.monotonic() + 20
-    while time.monotonic() < end and not list(tmp_path.glob(".*")):
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
-    outcome = Outcome(process.returncode, out, err)
-    assert outcome.code == 130
-    assert [line for line in outcome.err.splitlines() if line] == ["wirelock: interrupted"]
-    assert [path.name for path in tmp_path.iterdir()] == ["never.pcap"]
 
 
 def test_while_it_runs_the_old_file_is_there_and_the_new_one_is_hidden(slow):
@@ -314,15 +384,32 @@ def peak(capture, *arguments):
     return usage.ru_maxrss
 
 
-def test_memory_is_flat(tmp_path):
-    good, bad = (
-        ethernet(ipv4(udp(payload))) for payload in (SnapshotV1(tick=7, entities=()).build(), b"WS\1\7")
-    )
-    packets = [(1, 0, good), (1, 1, bad)] * 1000
-    small, large = tmp_path / "small.pcap", tmp_path / "large.pcap"
-    small.write_bytes(pcap(packets))
-    large.write_bytes(pcap(packets * 20))
-    assert peak(large, "--format", "jsonl") - peak(small, "--format", "jsonl") < 4096
+MEASURE = """
+import os, subprocess, sys
+child = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+_, status, usage = os.wait4(child.pid, 0)
+child.returncode = os.waitstatus_to_exitcode(status)
+print(child.returncode, usage.ru_maxrss)
+"""
+
+
+@pytest.mark.parametrize("form", ["table", "jsonl", "csv"])
+def test_memory_does_not_grow_with_the_capture(tmp_path, form):
+    packet = ethernet(ipv4(udp(V1)))
+    faulty = ethernet(ipv4(udp(V1[:-1])))
+    peaks = []
+    for count in (1500, 15_000):
+        packets = [(n, 0, faulty if n % 10 == 0 else packet) for n in range(count)]
+        capture = write(tmp_path / f"{count}.pcap", pcap(packets))
+        # A process of its own measures: a child begins with the peak of the process that forks it.
+        child = subprocess.run(
+            [sys.executable, "-c", MEASURE, *COMMAND, "decode", str(capture), "--format", form],
+            cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        code, most = map(int, child.stdout.split())
+        assert code == 0
+        peaks.append(most / 1024)
+    assert peaks[1] - peaks[0] < 20, peaks
 
 
 def test_a_hostile_length_takes_no_memory(tmp_path):

@@ -38,8 +38,8 @@ from construct import (
 from wirelock import Record, Rule, layout_of
 from wirelock.layout import nodes
 from wirelock.layout.canonical import digest
-from wirelock.layout.nodes import Bytes, Field, Float, Integer, Layout, Limit, Limited, Position
-from wirelock.layout.terms import Number, Operation
+from wirelock.layout.nodes import Bytes, Field, Float, Integer, Layout, Limited, Position
+from wirelock.layout.terms import Limit, Number, Operation
 from wirelock.layout.walk import walk
 from wirelock.lock.diff import Difference, differences
 

@@ -16,6 +16,7 @@ from wirelock.layout.canonical import NAMES, digest, position_text, type_to_json
 from wirelock.layout.nodes import (
     Array,
     Bytes,
+    Computed,
     Constant,
     Enum,
     Field,
@@ -25,15 +26,27 @@ from wirelock.layout.nodes import (
     If,
     Integer,
     Layout,
-    Limit,
     Limited,
+    Mapping,
+    Multiple,
     Nothing,
+    Optional,
+    Padded,
     Padding,
     Prefix,
+    Rest,
+    Scaled,
+    Sized,
     Switch,
+    Terminated,
+    Terminator,
+    Text,
+    Time,
+    Until,
+    VarInt,
 )
-from wirelock.layout.positions import Cursor
-from wirelock.layout.terms import Length, Number, Operation, Path, Rule
+from wirelock.layout.positions import Cursor, reordered
+from wirelock.layout.terms import Length, Limit, Number, Operation, Path, Rule
 from wirelock.layout.walk import walk
 from wirelock.lock.diff import differences
 from wirelock.lock.lockfile import Entry, Lock, lock_text, read_lock
@@ -63,7 +76,10 @@ def settled(kind: Any, phase: int = 0) -> Any:
             for item in kind.fields:
                 inner = settled(item.type, cursor.phase)
                 fields.append(replace(item, type=inner, position=cursor.take(item.label, inner)))
-            return replace(kind, fields=tuple(fields))
+            placed = tuple(fields) if kind.order == "wire" else reordered(fields, kind.order)
+            return replace(kind, fields=placed)
+        case Optional(inner=inner) | Padded(inner=inner) | Sized(inner=inner):
+            return replace(kind, inner=settled(inner, phase))
         case Array(element=inner):
             return replace(kind, element=settled(inner, phase))
         case If(type=inner):
@@ -95,6 +111,8 @@ class Editor:
                 return [item.type for item in kind.fields]
             case Array(element=inner) | If(type=inner) | Limited(inner=inner):
                 return [inner]
+            case Optional(inner=inner) | Padded(inner=inner) | Sized(inner=inner):
+                return [inner]
             case Switch():
                 return list(kind.types)
         return []
@@ -112,7 +130,7 @@ class Editor:
                 return replace(kind, element=self.visit(kind.element))
             case If():
                 return replace(kind, type=self.visit(kind.type))
-            case Limited():
+            case Limited() | Optional() | Padded() | Sized():
                 return replace(kind, inner=self.visit(kind.inner))
             case Switch():
                 cases = tuple((key, self.visit(case)) for key, case in kind.cases)
@@ -150,6 +168,32 @@ class Editor:
                     replace(kind, name="Renamed"),
                     kind.integer,
                 )
+            case Bytes(length=Rest()):
+                return Bytes(1)
+            case Array(count=Rest() | Until()):
+                return replace(kind, count=Prefix(BYTE))
+            case VarInt():
+                return VarInt(not kind.zigzag)
+            case Text():
+                return replace(kind, encoding="utf-8" if kind.encoding != "utf-8" else "ascii")
+            case Padded():
+                return self.pick(replace(kind, pattern=kind.pattern ^ 1), replace(kind, length=Multiple(7)))
+            case Sized():
+                return replace(kind, extent=Terminator(b"\x07\x09"))
+            case Optional():
+                return kind.inner
+            case Terminated():
+                return Nothing()
+            case Computed():
+                return replace(kind, expression=Operation("neg", (kind.expression,)))
+            case Mapping():
+                return replace(kind, members=tuple((key, value + 1) for key, value in kind.members))
+            case Scaled():
+                return self.pick(
+                    replace(kind, unit=kind.unit + "s"), replace(kind, multiply=kind.multiply + 1)
+                )
+            case Time():
+                return self.pick(replace(kind, unit=kind.unit + "s"), replace(kind, epoch=kind.epoch + "s"))
             case Bytes():
                 return Bytes(self.expression(kind.length))
             case Constant(value=bytes(value)):
@@ -253,7 +297,9 @@ def leaves(kind: Any, path: str, place: tuple[str, ...]) -> Any:
                 yield from leaves(item.type, f"{path}.{item.label}" if path else item.label, here)
         case Array(element=inner):
             yield from leaves(inner, f"{path}[]", (*place, "[]"))
-        case If(type=inner) | Limited(inner=inner):
+        case If(type=inner) | Limited(inner=inner) | Optional(inner=inner):
+            yield from leaves(inner, path, place)
+        case Padded(inner=inner) | Sized(inner=inner):
             yield from leaves(inner, path, place)
         case Switch():
             for key, case in [*kind.cases, *([] if kind.default is None else [("default", kind.default)])]:

@@ -15,6 +15,7 @@ from wirelock import Record
 from wirelock.layout.nodes import (
     Array,
     Bytes,
+    Computed,
     Constant,
     Enum,
     Flag,
@@ -23,10 +24,20 @@ from wirelock.layout.nodes import (
     If,
     Integer,
     Layout,
+    Limited,
+    Mapping,
     Nothing,
+    Optional,
+    Padded,
     Padding,
     Prefix,
+    Scaled,
+    Sized,
     Switch,
+    Terminated,
+    Text,
+    Time,
+    VarInt,
 )
 from wirelock.layout.walk import prefixed_array, unwrap, walk
 
@@ -48,6 +59,12 @@ def record_of(source: Any) -> type[Record]:
     return Maker().record(source, walk(source), "Top")
 
 
+def bare_kind(kind: Any) -> Any:
+    while isinstance(kind, Limited | Padded | Sized):
+        kind = kind.inner
+    return kind
+
+
 class Maker:
     def __init__(self) -> None:
         self.made = 0
@@ -66,8 +83,29 @@ class Maker:
         return make(name, source, annotations)
 
     def annotation(self, source: Any, kind: Any) -> Any:
-        source = unwrap(source)
+        source = self.bare(source)
         match kind:
+            case Limited(inner=inner):
+                return self.annotation(source, inner)
+            case Padded(inner=inner) | Sized(inner=inner):
+                found = source.subcon
+                while isinstance(found, construct.NullStripped):
+                    found = found.subcon
+                return self.annotation(found, inner)
+            case Optional(inner=inner):
+                if isinstance(inner, If | Switch | Padded):
+                    raise Unwritable("a choice inside of what may be absent")
+                return Union[self.annotation(source.subcons[0], inner), None]  # noqa: UP007 - may be a tuple[...]
+            case Computed(boolean=boolean):
+                return bool if boolean else int
+            case Mapping(members=members):
+                return type(members[0][0])
+            case VarInt() | Time():
+                return int
+            case Scaled():
+                return float
+            case Text():
+                return str
             case Layout():
                 if any(item.position.pieces for item in kind.fields) and not isinstance(
                     source, construct.Transformed
@@ -86,22 +124,30 @@ class Maker:
                 return float
             case Flag():
                 return bool
-            case Nothing() | Padding():
+            case Nothing() | Padding() | Terminated():
                 return None
             case Array(element=element, count=count):
                 counted = prefixed_array(source) if isinstance(count, Prefix) else None
                 part = counted[1] if counted else self.inside(source).subcon
                 return tuple[self.annotation(part, element), ...]  # type: ignore[misc]
             case If(type=inner):
-                if isinstance(inner, If | Padding):
+                if isinstance(inner, If | Optional | Padding | Nothing | Terminated):
                     raise Unwritable("what may be absent inside of what may be absent")
-                found = self.annotation(source.thensubcon, inner)
+                absent = unwrap(source.thensubcon) is construct.Pass
+                found = self.annotation(source.elsesubcon if absent else source.thensubcon, inner)
                 if isinstance(inner, Switch) and type(None) in get_args(found):
                     raise Unwritable("what may be absent inside of what may be absent")
                 return None if found is None else Union[found, None]  # noqa: UP007 - either may be a tuple[...]
             case Switch(cases=cases, default=default):
                 return self.union(source, cases, default)
         raise TypeError(kind)
+
+    def bare(self, source: Any) -> Any:
+        """Take off what leaves the layout as it is, or lies in it as a limit."""
+        source = unwrap(source)
+        while isinstance(source, construct.Default | construct.ExprValidator | construct.Rebuild):
+            source = unwrap(source.subcon)
+        return source
 
     def inside(self, source: Any) -> Any:
         """Take the bit region off an array."""
@@ -111,14 +157,16 @@ class Maker:
 
     def union(self, source: Any, cases: Any, default: Any) -> Any:
         """Return the union of the types of all cases. A case goes by number, member, or name."""
+        if isinstance(source, construct.IfThenElse):
+            source = construct.Switch(None, {0: source.elsesubcon, 1: source.thensubcon})
         by_number = {getattr(key, "intvalue", key): case for key, case in source.cases.items()}
         if any(isinstance(key, str) for key in by_number):
             raise Unwritable("a case by its member's name alone")
         pairs = [(by_number[key], kind) for key, kind in cases]
         if default is not None:
             pairs.append((source.default, default))
-        if any(isinstance(kind, If | Switch) for _, kind in pairs):
+        if any(isinstance(kind, If | Switch | Optional) for _, kind in pairs):
             raise Unwritable("a choice inside of a choice")
-        if any(isinstance(kind, Enum | Flags | Layout) for _, kind in pairs):
+        if any(isinstance(bare_kind(kind), Enum | Flags | Layout | Mapping | Scaled) for _, kind in pairs):
             raise Unwritable("two classes that fit one case")
         return Union[tuple(self.annotation(part, kind) for part, kind in pairs)]  # noqa: UP007 - built from a tuple

@@ -23,7 +23,8 @@ from typing_extensions import TypeAliasType
 from tests.schema.record_maker import make
 from wirelock import Record, SchemaError, layout_of
 from wirelock.layout.canonical import type_to_json
-from wirelock.layout.nodes import Enum, Flags, Float, Integer, Limit, Limited
+from wirelock.layout.nodes import Enum, Flags, Float, Integer, Limited
+from wirelock.layout.terms import Limit
 
 
 class Colour(enum.IntEnum):

@@ -17,11 +17,12 @@ from typing import Final, NoReturn
 import click
 
 from wirelock import __version__
-from wirelock.cli import decode, inspect, lock, show
+from wirelock.cli import decode, explain, inspect, lock, show
 from wirelock.errors import WirelockError
 
 COMMANDS: Final = (
     decode.command,
+    explain.command,
     inspect.command,
     lock.check,
     lock.lock,

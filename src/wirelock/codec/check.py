@@ -281,6 +281,8 @@ class RecordReader:
         """Check that what is inside of a region takes its size; `content` is it, where only bytes are."""
         if strip_nuls(content, kind.stripped or 1) != content and kind.stripped:
             raise _refuse("not-canonical", path, "NUL bytes at the end", "none: they are padding")
+        if kind.stripped and len(content) % kind.stripped:
+            raise _refuse("not-canonical", path, f"size {len(content)}", f"a multiple of {kind.stripped}")
         match kind.extent:
             case Terminator(mark=mark):
                 if len(content) % len(mark) or find_mark(content, 0, len(content), mark) >= 0:

@@ -25,7 +25,6 @@ from wirelock.layout.nodes import (
     Float,
     Integer,
     Layout,
-    Limit,
     Mapping,
     Multiple,
     Padded,
@@ -39,7 +38,7 @@ from wirelock.layout.nodes import (
 from wirelock.layout.operators import number_source, python_source
 from wirelock.layout.positions import offsets
 from wirelock.layout.sizes import size_of
-from wirelock.layout.terms import Expression, Index, Length, Operation, Path
+from wirelock.layout.terms import Expression, Index, Length, Limit, Operation, Path
 
 UNROLLED: Final = 16
 """Arrays of up to so many scalars are read within the run around them; longer ones on their own."""

@@ -33,7 +33,6 @@ from wirelock.layout.nodes import (
     Float,
     If,
     Layout,
-    Limit,
     Limited,
     Mapping,
     Nothing,
@@ -55,7 +54,7 @@ from wirelock.layout.nodes import (
     valued,
 )
 from wirelock.layout.sizes import padding_behind, size_of
-from wirelock.layout.terms import Expression
+from wirelock.layout.terms import Expression, Limit
 
 BUILD_NAMES: Final = ("record", "parts", "packed")
 """What the function calls its argument and its own variables."""
@@ -191,6 +190,8 @@ class BuildEmitter(RunWriter):
                 if value.text != "None":
                     self.writer.give_up_if(f"{value.text} is not None")
             case Computed(expression=expression, boolean=boolean):
+                if limits:
+                    self.writer.unless(limits_source(value.text, limits))
                 if not value.trusted:
                     assert sight is not None
                     wanted = "bool" if boolean else "int"
@@ -300,7 +301,8 @@ class BuildEmitter(RunWriter):
         """Write bytes that fill a region, and what says where it ends."""
         writer = self.writer
         if kind.stripped:
-            writer.give_up_if(f"strip_nuls({body}, {kind.stripped}) != {body}")
+            uneven = f"len({body}) % {kind.stripped} or " if kind.stripped > 1 else ""
+            writer.give_up_if(f"{uneven}strip_nuls({body}, {kind.stripped}) != {body}")
         match kind.extent:
             case Terminator(mark=mark):
                 uneven = f"len({body}) % {len(mark)} or " if len(mark) > 1 else ""

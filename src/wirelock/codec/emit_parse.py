@@ -33,7 +33,6 @@ from wirelock.layout.nodes import (
     Float,
     If,
     Layout,
-    Limit,
     Nothing,
     Optional,
     Padded,
@@ -52,7 +51,7 @@ from wirelock.layout.nodes import (
     plain,
 )
 from wirelock.layout.sizes import padding_behind, size_of
-from wirelock.layout.terms import Expression, Length, Path, Rule
+from wirelock.layout.terms import Expression, Length, Limit, Path, Rule
 
 PARSE_NAMES: Final = ("data", "at", "end")
 """What the function calls its arguments."""
@@ -116,11 +115,8 @@ class ParseEmitter(RunReader):
                 return self._sized(inner, hint, sight)
             case Padded():
                 return self._padded(inner, hint, sight)
-            case Computed(expression=expression, boolean=boolean):
-                self.flush()
-                name = self.writer.name(hint)
-                self.writer.line(f"{name} = {'bool' if boolean else 'int'}({sight.source(expression)})")
-                return Value(name, name)
+            case Computed():
+                return self._computed(inner, limits_of(kind), hint, sight)
             case If(condition=condition, type=then):
                 return self._optional(sight.source(condition), then, hint, sight)
             case Optional(inner=there):
@@ -134,16 +130,32 @@ class ParseEmitter(RunReader):
             self.writer.unless(limits_source(value.record, limits))
         return value
 
+    def _computed(self, kind: Computed, limits: tuple[Limit, ...], hint: str, sight: Sight) -> Value:
+        name = self.writer.name(hint)
+        value = Value(name, name)
+        text = f"{name} = {'bool' if kind.boolean else 'int'}({sight.source(kind.expression)})"
+
+        def write() -> None:
+            self.writer.line(text)
+            self._limited(value, limits)
+
+        self.waiting.append(write)
+        if self.run.bits % 8 == 0 and not self.scattering:
+            self.flush()
+        return value
+
     def _layout(self, layout: Layout, hint: str, outer: Sight | None) -> Value:
         sight = outer.inside() if outer else Sight(None)
         if layout.order != "wire":
             self.flush()
+            self.scattering = True
         for field in layout.fields:
             name = f"{hint}_{field.label}" if hint else field.label
             sight.values[field.label] = self._value(field.type, name, sight)
             if not (field.derived is None or isinstance(field.type, Computed) or _counts(field, layout)):
                 self.checks.append((sight, field))
         if layout.order != "wire":
+            self.scattering = False
             self.scattered(layout)
         self.checks += [(sight, rule) for rule in layout.rules]
         held = [field for field in layout.fields if field.in_record]
@@ -357,6 +369,7 @@ class ParseEmitter(RunReader):
                 self.run = Run()
                 struct = self.constants.struct(pieces[0].format)
                 self.convert(pieces[0])
+                self.release()
             else:
                 self.flush_named(pieces)
             self._emit_checks()

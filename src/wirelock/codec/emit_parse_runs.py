@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from wirelock.codec.emit import (
     Constants,
     Group,
@@ -43,6 +45,9 @@ class RunReader:
         self.spelled = spelled
         self.writer = Writer(taken)
         self.run = Run()
+        self.scattering = False
+        self.waiting: list[Callable[[], None]] = []
+        """What follows from values of the run, and is written behind it."""
 
     def leaf(self, kind: Type, hint: str) -> Value:
         """Add a value to the run."""
@@ -75,6 +80,7 @@ class RunReader:
         """Write the run so far, whose pieces may have their names already."""
         run, self.run = self.run, Run()
         if not run.slots:
+            self.release()
             return
         if run.octets:
             self.writer.give_up_if(f"end - at < {run.octets}")
@@ -85,6 +91,13 @@ class RunReader:
             self.convert(piece)
         if run.octets:
             self.writer.line(f"at += {run.octets}")
+        self.release()
+
+    def release(self) -> None:
+        """Write what waited for values of the run."""
+        waiting, self.waiting = self.waiting, []
+        for write in waiting:
+            write()
 
     def scattered(self, layout: Layout) -> None:
         """Write the run so far: one layout whose bits do not lie as they come."""
@@ -101,6 +114,7 @@ class RunReader:
             self._cut(slot, group.name, group.shift(slot), 8 * group.octets)
         for slot in run.slots:
             self._check(slot)
+        self.release()
 
     def named(self, pieces: list[Piece]) -> list[Piece]:
         """Give each group the variable that it is unpacked into."""

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from wirelock.errors import Fault
-from wirelock.layout.nodes import Enum, Integer, Layout, Limit, Mapping, Type, limits_of, plain
+from wirelock.layout.nodes import Enum, Integer, Layout, Mapping, Type, limits_of, plain
 from wirelock.layout.operators import evaluate
 from wirelock.layout.positions import pieces_at
-from wirelock.layout.terms import Index, Length, Path
+from wirelock.layout.terms import Index, Length, Limit, Path
 
 
 class Found(Exception):  # noqa: N818 - control flow inside the codec room, not an error of the caller's

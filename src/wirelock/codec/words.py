@@ -45,9 +45,10 @@ def words(kind: Type, value: Any) -> tuple[str, str]:
     match plain(kind):
         case Layout(name=name):
             return "", name
+        case Array() if value is None:  # it was not read to its end
+            return "", ""
         case Array():
-            count = len(value or ())
-            return "", f"{count} element{'' if count == 1 else 's'}"
+            return "", f"{len(value)} element{'' if len(value) == 1 else 's'}"
         case If() | Optional() | Switch() if value is None:
             return "", "absent"
         case Nothing() | Terminated():

@@ -18,9 +18,13 @@ from wirelock.layout.limits import MAX_CASES
 from wirelock.layout.nodes import (
     Enum,
     If,
+    Nothing,
     Optional,
+    Padding,
     Switch,
+    Terminated,
     Type,
+    valued,
 )
 from wirelock.layout.remedies import REMEDIES
 from wirelock.layout.sizes import size_of
@@ -55,7 +59,19 @@ def _read_optional(source: Any, at: Place) -> Type:
     inner = at.deeper().read(source.subcons[0])
     if size_of(inner).lowest == 0:
         raise at.refuse("an Optional of what may take no bytes", "give it at least one byte")
+    if _may_be_none(inner):
+        raise at.refuse(
+            "an Optional of what may be None itself", "put it into a Struct, so that None means absent"
+        )
     return Optional(inner)
+
+
+def _may_be_none(kind: Type) -> bool:
+    """Whether a value can be None where bytes are."""
+    inner = valued(kind)
+    if isinstance(inner, Switch):
+        return any(map(_may_be_none, inner.types))
+    return isinstance(inner, Nothing | Padding | Terminated | If | Optional)
 
 
 def _read_switch(source: Any, at: Place) -> Type:
@@ -72,11 +88,13 @@ def _read_switch(source: Any, at: Place) -> Type:
             known = (
                 ", ".join(member for member, _ in holder.members) if isinstance(holder, Enum) else "integers"
             )
-            raise at.refuse(f"the case {name!r} can never be the key", f"the key's values are {known}")
+            at.note(at.refuse(f"the case {name!r} can never be the key", f"the key's values are {known}"))
+            continue
         if not lowest <= value <= highest:
-            raise at.refuse(f"the case {name!r} can never be the key", f"the key lies in {lowest}..{highest}")
+            remedy = f"the key lies in {lowest}..{highest}"
+            at.note(at.refuse(f"the case {name!r} can never be the key", remedy))
         if int(value) in cases:
-            raise at.refuse(f"two cases have the key {int(value)}", "leave one out")
+            at.note(at.refuse(f"two cases have the key {int(value)}", "leave one out"))
         cases[int(value)] = at.deeper().within(f"<{name}>").read(case)
     if len(cases) > MAX_CASES:
         raise at.refuse(f"a Switch of {len(cases)} cases", f"split it: {MAX_CASES} are the most")

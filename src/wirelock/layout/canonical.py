@@ -25,7 +25,6 @@ from wirelock.layout.nodes import (
     If,
     Integer,
     Layout,
-    Limit,
     Limited,
     Mapping,
     Multiple,
@@ -48,7 +47,7 @@ from wirelock.layout.nodes import (
     VarInt,
     by_value,
 )
-from wirelock.layout.terms import Expression, Index, Length, Number, Operation, Path
+from wirelock.layout.terms import Expression, Index, Length, Limit, Number, Operation, Path
 
 NAMES: Final = ("record", "enumeration", "doc")
 """Keys that the digest leaves out: they name Python classes, or explain."""

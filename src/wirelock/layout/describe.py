@@ -137,7 +137,7 @@ def type_text(kind: Type) -> str:
         case Mapping(integer=integer, members=members):
             return f"{type_text(integer)}, one of {', '.join(f'{key!r} {value}' for key, value in members)}"
         case Scaled(integer=integer):
-            return f"{type_text(integer)}, {_scale_text(kind)}"
+            return f"{type_text(integer)}, {_scale_text(kind)}, rounded {kind.rounding}"
         case Time(integer=integer, unit=unit, epoch=epoch):
             return f"{type_text(integer)}, {unit}{f' since {epoch}' if epoch else ''}"
         case VarInt(zigzag=signed):
@@ -152,8 +152,9 @@ def type_text(kind: Type) -> str:
             return f"{type_text(inner)}, padded to {to} bytes with {pattern:#04x}"
         case Optional(inner=inner):
             return f"{type_text(inner)}, if any bytes are left"
-        case Computed(expression=expression):
-            return f"computed {_words(expression)}"
+        case Computed(expression=expression, boolean=boolean):
+            ends = "true or false" if boolean else f"{kind.lowest}..{kind.highest}"
+            return f"computed {_words(expression)}, {ends}"
         case Terminated():
             return "the end"
         case Bytes(length=length):

@@ -9,7 +9,6 @@ from wirelock.errors import SchemaError
 from wirelock.layout.canonical import layout_to_json, position_text
 from wirelock.layout.limits import ENCODINGS, MAX_BITS, MAX_EXACT, MAX_LENGTH
 from wirelock.layout.nodes import (
-    LIMITS,
     Array,
     Bytes,
     Computed,
@@ -22,7 +21,6 @@ from wirelock.layout.nodes import (
     If,
     Integer,
     Layout,
-    Limit,
     Limited,
     Mapping,
     Multiple,
@@ -47,7 +45,7 @@ from wirelock.layout.nodes import (
 )
 from wirelock.layout.operators import OPERATORS, takes
 from wirelock.layout.positions import Cursor, reordered
-from wirelock.layout.terms import Expression, Index, Length, Number, Operation, Path, Rule
+from wirelock.layout.terms import LIMITS, Expression, Index, Length, Limit, Number, Operation, Path, Rule
 
 
 def layout_from_json(found: Any, phase: int = 0) -> Layout:

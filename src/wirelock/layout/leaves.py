@@ -5,7 +5,8 @@ What has no one width, byte order or meaning is a SchemaError with a remedy.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -48,6 +49,8 @@ class Place:
     phase: int = 0
     depth: int = 0
     arrays: int = 0
+    obstacles: list[SchemaError] | None = None
+    """Where all that is wrong is collected; None where the first such thing ends the walk."""
 
     def read(self, source: Any) -> Type:
         """Read a construct here, whatever its kind."""
@@ -56,6 +59,21 @@ class Place:
     def refuse(self, problem: str, remedy: str = "") -> SchemaError:
         """Return the error for what stands here."""
         return SchemaError(self.path, problem, remedy)
+
+    def note(self, error: SchemaError) -> None:
+        """Collect an error that the walk can go on behind, or raise it."""
+        if self.obstacles is None:
+            raise error from None
+        if not any((known.path, known.problem) == (error.path, error.problem) for known in self.obstacles):
+            self.obstacles.append(error)
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Note what is raised inside, and go on behind it if all that is wrong is collected."""
+        try:
+            yield
+        except SchemaError as error:
+            self.note(error)
 
     def within(self, label: str) -> Place:
         """Return the place of a field in the layout that is here."""
@@ -73,6 +91,14 @@ def unwrap(source: Any) -> Any:
     while isinstance(source, construct.Renamed | construct.Hex | construct.HexDump):
         source = source.subcon
     return source
+
+
+def bitwise(source: Any) -> Any:
+    """Return a construct of bits as one of bytes; itself if it cannot be one."""
+    try:
+        return construct.Bitwise(source)
+    except Exception:  # construct asks for its size, which an author's function may compute from anything
+        return source
 
 
 def kind_name(source: Any) -> str:
@@ -103,6 +129,8 @@ def bytes_only(source: Any, at: Place) -> None:
 
 def _read_bytes_integer(source: Any, at: Place) -> Type:
     bytes_only(source, at)
+    if source is construct.Int24un or source is construct.Int24sn:
+        raise at.refuse("the byte order is the machine's own", "state it: ...l or ...b in place of ...n")
     return _integer(source, source.length, 8, at)
 
 

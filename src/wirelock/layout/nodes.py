@@ -10,19 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
-from wirelock.layout.terms import Expression, Rule, own_names
+from wirelock.layout.terms import Expression, Limit, Rule, own_names
 
 ByteOrder: TypeAlias = Literal["big", "little"]
 Order: TypeAlias = Literal["wire", "least-first", "bytes-swapped", "bits-swapped"]
 """wire: each field from its most significant bit, as it comes. least-first: bit i of the layout is bit i % 8
 of byte i // 8, each field from its least. bytes-swapped, bits-swapped: as wire, then turned round."""
-LimitKind: TypeAlias = Literal[
-    "ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "one_of", "none_of"
-]
-LIMITS: Final[tuple[LimitKind, ...]] = get_args(LimitKind)
-"""The kinds of limits, in their canonical order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,18 +308,6 @@ class Position:
     byte: int
     pieces: tuple[tuple[int, int], ...] = ()
     after: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """A constraint of the record on one value: `value op argument`, on its length for min/max_length.
-
-    Integers have ge, le, multiple_of, one_of and none_of; floats ge, gt, le and lt; bytes and text the
-    lengths (of text in characters), one_of and none_of; arrays the lengths.
-    """
-
-    kind: LimitKind
-    value: int | float | tuple[int | bool | bytes | str, ...]
 
 
 @dataclass(frozen=True, slots=True)

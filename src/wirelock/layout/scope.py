@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
 from wirelock.errors import SchemaError
 from wirelock.layout.nodes import Flag, Flags, Layout, Type, valued
 from wirelock.layout.terms import Path
 
-__all__ = ["CONTEXT_NAMES", "ELEMENT", "Scope"]
+__all__ = ["CONTEXT_NAMES", "ELEMENT", "UNKNOWN", "Scope", "Unknown"]
 
 CONTEXT_NAMES: Final = (
     "_", "_root", "_params", "_index", "_io", "_parsing", "_building", "_sizing", "_subcons",
@@ -18,6 +19,17 @@ CONTEXT_NAMES: Final = (
 """What construct itself keeps in its contexts."""
 ELEMENT: Final = "obj_"
 """What the condition of a RepeatUntil calls the element that was just read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """What stands for a construct that cannot be read, while all that is wrong is collected.
+
+    Its size is not known, and an expression may find any value there.
+    """
+
+
+UNKNOWN: Final[Any] = Unknown()
 
 
 class Scope:
@@ -86,6 +98,8 @@ class Scope:
                     f"fields that can be read {place}: {known}",
                 )
             found, seen = valued(fields[name]), f"{seen}.{name}".lstrip(".")
+            if found is UNKNOWN:
+                return None
             if isinstance(found, Layout):
                 fields = {item.name: item.type for item in found.fields if item.name}
             elif isinstance(found, Flags):

@@ -1,9 +1,9 @@
-"""The expressions of a layout: small trees over the values of fields. Frozen, compared by value."""
+"""What a layout says of values: expressions over fields, limits, rules. Frozen, compared by value."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +64,22 @@ class Rule:
     name: str
     expression: Expression
     message: str = ""
+
+
+LimitKind: TypeAlias = Literal[
+    "ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "one_of", "none_of"
+]
+LIMITS: Final[tuple[LimitKind, ...]] = get_args(LimitKind)
+"""The kinds of limits, in their canonical order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A constraint of the record on one value: `value op argument`, on its length for min/max_length.
+
+    Integers have ge, le, multiple_of, one_of and none_of; floats ge, gt, le and lt; bytes and text the
+    lengths (of text in characters), one_of and none_of; arrays the lengths.
+    """
+
+    kind: LimitKind
+    value: int | float | tuple[int | bool | bytes | str, ...]

@@ -7,7 +7,6 @@ The walk reads; it never parses or builds, and never changes the construct.
 from __future__ import annotations
 
 import inspect
-import keyword
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
@@ -20,7 +19,6 @@ from wirelock.layout.adapters import LsbBitStruct
 from wirelock.layout.branches import BRANCHES
 from wirelock.layout.choice import is_truth
 from wirelock.layout.expression import (
-    CONTEXT_NAMES,
     Scope,
     interval_of,
     member_value,
@@ -28,6 +26,7 @@ from wirelock.layout.expression import (
     read_expression,
     read_until,
 )
+from wirelock.layout.fields import check_behind, check_computable, check_name, derive_counts
 from wirelock.layout.leaves import LEAVES, Place, kind_name, read_length, unwrap
 from wirelock.layout.limits import MAX_ARRAY_DEPTH, MAX_BITS, MAX_REGION
 from wirelock.layout.nodes import (
@@ -43,12 +42,12 @@ from wirelock.layout.nodes import (
     Float,
     Integer,
     Layout,
-    Limit,
     Limited,
     Mapping,
     Nothing,
     Order,
     Padding,
+    Position,
     Prefix,
     Rest,
     Scaled,
@@ -64,11 +63,12 @@ from wirelock.layout.nodes import (
 from wirelock.layout.operators import paths_in, reads_index
 from wirelock.layout.positions import Cursor, reordered
 from wirelock.layout.remedies import KINDS, REMEDIES
+from wirelock.layout.scope import UNKNOWN, Unknown
 from wirelock.layout.sized import SIZED, read_prefix
 from wirelock.layout.sizes import reach_of, size_of
-from wirelock.layout.terms import Length, Operation, Path, Rule
+from wirelock.layout.terms import Limit, Operation, Rule
 
-__all__ = ["Construct", "prefixed_array", "unwrap", "walk"]
+__all__ = ["Construct", "prefixed_array", "read_whole", "take", "unwrap", "walk"]
 
 Construct = construct.Construct
 
@@ -79,14 +79,20 @@ def walk(source: Any) -> Layout:
     Raises SchemaError for the first thing that cannot be taken. Fields of enclosing layouts
     (`this._`) are left open until another layout holds this one.
     """
+    return read_whole(source, Place("", Scope(), take))
+
+
+def read_whole(source: Any, at: Place) -> Layout:
+    """Read the outermost construct with the reader of a place. Raises as walk does."""
     if not isinstance(source, Construct):
         raise SchemaError("", f"{source!r} is no construct", "give a construct Struct or BitStruct")
     try:
-        found = _read(source, Place("", Scope(), _read))
+        found = at.read(source)
     except RecursionError:
         raise SchemaError("", "constructs are nested too deeply", "flatten the layout") from None
     if not isinstance(found, Layout):
-        raise SchemaError("", f"{kind_name(source)} has no named fields", "wrap it in a Struct")
+        told = f"{kind_name(unwrap(source))} has no named fields"
+        raise SchemaError("", told, 'wrap it in a Struct, as in Struct("items" / ...)')
     return found
 
 
@@ -104,13 +110,16 @@ def prefixed_array(source: Any) -> tuple[Any, Any] | None:
     return count.subcon, items.subcon
 
 
-def _read(source: Any, at: Place) -> Type:
+def take(source: Any, at: Place) -> Type:
+    """Read one construct. Raises SchemaError where it cannot be taken."""
     source = unwrap(source)
     if source is construct.Flag:
         return Flag(1 if at.bits else 8)
     if source is construct.Pass:
         return Nothing()
     if source is construct.Terminated:
+        if at.bits:
+            raise at.refuse("Terminated inside a bit region", "put it behind the region")
         return Terminated()
     if source is construct.Index:
         return _read_index(at)
@@ -136,99 +145,71 @@ def _read_struct(source: Any, at: Place) -> Layout:
     rebuilds: dict[int, Any] = {}
     rules: list[Rule] = []
     for number, part in enumerate(source.subcons):
-        name, inner = _checked_name(part, at, scope), unwrap(part)
-        here = replace(inside.within(name or f"#{number}"), scope=scope, phase=cursor.phase)
+        name, inner, proper = part.name, unwrap(part), False
+        here = replace(inside.within(str(name or f"#{number}")), scope=scope, phase=cursor.phase)
+        with here.noting():
+            check_name(name, here)
+            proper = True
         default = None
         if isinstance(inner, construct.Rebuild):
             rebuilds[number], inner = inner.func, inner.subcon
         elif isinstance(inner, construct.Default):
-            default, inner = _default(inner, here), inner.subcon
+            with here.noting():
+                default = _default(inner, here)
+            inner = inner.subcon
         elif isinstance(inner, construct.Check):
-            condition = read_condition(inner.func, scope, here.path)
-            if reads_index(condition) or any(path.up for path in paths_in(condition)):
-                raise here.refuse("a Check of fields around its Struct", "put it into the Struct around")
-            label = (name or f"check-{number}").strip("_").lower().replace("_", "-")
-            rules.append(Rule(label, condition, " ".join((part.docs or "").split())))
+            with here.noting():
+                rules.append(_rule(inner.func, name or f"check-{number}", part.docs or "", here))
             name, inner = None, construct.Pass
-        kind = _read(inner, here)
+        kind = here.read(inner)
+        if not proper:
+            name, kind = str(name), UNKNOWN
         label = name or f"{type(kind).__name__.lower()}#{number}"
         doc = " ".join((getattr(part, "docs", None) or "").split())
-        try:
-            position = cursor.take(label, kind)
-        except ValueError as problem:
-            raise here.refuse(str(problem), "let wide values begin and end with a byte") from None
-        _check_behind(fields, kind, here)
+        position = Position(0)
+        with here.noting():
+            position = _position(cursor, label, kind, here)
+            check_behind(fields, kind, here)
         derived = kind.expression if isinstance(kind, Computed) else None
         fields.append(Field(name, label, kind, position, derived, doc, default))
         if name:
             scope.types[name] = kind
     for number, function in rebuilds.items():
-        fields[number] = _rebuilt(fields[number], function, at.within(fields[number].label), scope)
-    _derive_counts(fields)
+        field = fields[number]
+        if field.type is not UNKNOWN:
+            fields[number] = replace(field, type=UNKNOWN)
+            with at.noting():
+                fields[number] = _rebuilt(field, function, at.within(field.label), scope)
+    derive_counts(fields)
     for field in fields:
-        fixed = isinstance(field.type, _WORTHLESS) or field.derived is not None
+        fixed = isinstance(field.type, _WORTHLESS | Unknown) or field.derived is not None
         if not field.in_record and not fixed:
-            raise at.within(field.label).refuse(
-                "a field without a public name must be constant or computed", "give it a name"
-            )
-    _check_computable(fields, at)
+            told = "a field without a public name must be constant or computed"
+            at.note(at.within(field.label).refuse(told, "give it a name"))
     layout = Layout(tuple(fields), rules=tuple(rules), origin=source)
-    try:
-        _ = layout.computed
-    except ValueError as labels:
-        first, *others = str(labels).split(", ")
-        told = (
-            f"it is computed from itself, by way of {', '.join(others)}"
-            if others
-            else "it is computed from itself"
-        )
-        raise at.within(first).refuse(told, "rebuild it from fields that the record states") from None
+    with at.noting():
+        check_computable(layout, at)
     return layout
+
+
+def _rule(function: Any, name: str, docs: str, at: Place) -> Rule:
+    condition = read_condition(function, at.scope, at.path)
+    if reads_index(condition) or any(path.up for path in paths_in(condition)):
+        raise at.refuse("a Check of fields around its Struct", "put it into the Struct around")
+    return Rule(name.strip("_").lower().replace("_", "-"), condition, " ".join(docs.split()))
+
+
+def _position(cursor: Cursor, label: str, kind: Type, at: Place) -> Position:
+    try:
+        return cursor.take(label, kind)
+    except ValueError as problem:
+        raise at.refuse(str(problem), "let wide values begin and end with a byte") from None
 
 
 def _default(source: Any, at: Place) -> Any:
     if callable(source.value):
         raise at.refuse("a Default that follows from other fields", "use Rebuild, or a constant")
     return source.value
-
-
-def _check_behind(fields: list[Field], kind: Type, at: Place) -> None:
-    """Refuse what takes bytes behind a field that takes all of them, or takes them where it is absent."""
-    for field in fields:
-        reach, size = reach_of(field.type), size_of(kind)
-        if reach == "rest" and size.highest != 0:
-            told = f"{field.label} before it takes all the bytes that are left"
-            raise at.refuse(told, f"give {field.label} a size or count, or put it last")
-        if reach == "optional" and size.lowest:
-            told = f"it always takes bytes, so that {field.label} before it is never absent"
-            raise at.refuse(
-                told, f"put {field.label} last, or use If with a field that says whether it is there"
-            )
-
-
-def _check_computable(fields: list[Field], at: Place) -> None:
-    """Refuse a hidden field that is computed from one inside a later record: that one may need it too."""
-    numbers = {field.name: number for number, field in enumerate(fields)}
-    for number, field in enumerate(fields):
-        for path in paths_in(field.derived) if field.derived and not field.in_record else ():
-            later = not path.up and numbers[path.names[0]] > number
-            if later and any(name.startswith("_") for name in path.names[1:]):
-                raise at.within(field.label).refuse(
-                    f"it follows from `{path}` behind it", "give one a public name"
-                )
-
-
-def _checked_name(part: Any, at: Place, scope: Scope) -> str | None:
-    name = part.name
-    if name is None:
-        return None
-    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
-        raise at.within(str(name)).refuse("the name is not a Python identifier", "rename the field")
-    if name in CONTEXT_NAMES or name.startswith("__"):
-        raise at.within(name).refuse("the name is one of construct's or Python's own", "rename the field")
-    if name in scope.types:
-        raise at.within(name).refuse("two fields have this name", "rename one of them")
-    return name
 
 
 def _rebuilt(field: Field, function: Any, at: Place, scope: Scope) -> Field:
@@ -238,22 +219,11 @@ def _rebuilt(field: Field, function: Any, at: Place, scope: Scope) -> Field:
     return replace(field, derived=derived)
 
 
-def _derive_counts(fields: list[Field]) -> None:
-    """A plain integer that counts a later field of the same layout follows from that field."""
-    numbers = {field.name: number for number, field in enumerate(fields)}
-    for field in fields:
-        match field.type:
-            case Array(count=Path(up=0, names=(name,))) | Bytes(length=Path(up=0, names=(name,))):
-                counter = fields[numbers[name]]
-                if isinstance(counter.type, Integer) and counter.derived is None and field.name:
-                    fields[numbers[name]] = replace(counter, derived=Length(Path(0, (field.name,))))
-
-
 def _read_region(source: Any, at: Place) -> Type:
     if source.decodefunc is bytes2bits:
         if at.bits:
             raise at.refuse("a bit region inside a bit region", "leave out the inner Bitwise or BitStruct")
-        found = _read(source.subcon, replace(at, bits=True))
+        found = replace(at, bits=True).read(source.subcon)
         size = size_of(found)
         if size.lowest > MAX_REGION:
             raise at.refuse(f"a bit region of {size.lowest} bits", f"split it: {MAX_REGION} are the most")
@@ -263,7 +233,7 @@ def _read_region(source: Any, at: Place) -> Type:
     if source.decodefunc is bits2bytes:
         if not at.bits:
             raise at.refuse("Bytewise outside of a bit region", "leave it out")
-        return _read(source.subcon, replace(at.deeper(), bits=False))
+        return replace(at.deeper(), bits=False).read(source.subcon)
     if source.decodefunc in (swapbytes, swapbitsinbytes):
         return _read_swapped(source, at)
     raise at.refuse("this Transformed is not a kind that wirelock reads", "read the bytes as they lie")
@@ -272,7 +242,7 @@ def _read_region(source: Any, at: Place) -> Type:
 def _read_swapped(source: Any, at: Place) -> Type:
     """ByteSwapped turns the byte order of a number round; around a BitStruct it and BitsSwapped move bits."""
     if source.decodefunc is swapbytes and not at.bits:
-        kind = _read(source.subcon, at)
+        kind = at.read(source.subcon)
         inner = integer_of(kind) or kind
         if isinstance(inner, Integer | Float):
             order: ByteOrder = "big" if inner.order == "little" or inner.bits == 8 else "little"
@@ -286,7 +256,7 @@ def _read_swapped(source: Any, at: Place) -> Type:
         if isinstance(kind, Layout):
             return _reordered(kind, "bytes-swapped", at, source)
     elif not at.bits and isinstance(unwrap(source.subcon), construct.Transformed):
-        return _reordered(_read(source.subcon, at), "bits-swapped", at, source)
+        return _reordered(at.read(source.subcon), "bits-swapped", at, source)
     told = "ByteSwapped" if source.decodefunc is swapbytes else "BitsSwapped"
     raise at.refuse(
         f"{told} around anything but an integer, a float or a BitStruct",
@@ -352,7 +322,7 @@ def _element(source: Any, at: Place, *, wire_count: bool) -> Type:
     if wire_count and at.bits:
         raise at.refuse("a count from the wire inside a bit region", "a bit region must have a fixed size")
     with at.scope.counting():
-        found = _read(source, replace(at.within("[]"), arrays=at.arrays + 1))
+        found = replace(at.within("[]"), arrays=at.arrays + 1).read(source)
     if at.bits and size_of(found).lowest % 8 and isinstance(found, Layout):
         raise at.refuse("an array of layouts that are no whole bytes", "pad each to whole bytes")
     if reach_of(found) != "own":
@@ -388,7 +358,7 @@ def _read_one_of(source: Any, at: Place) -> Type:
     maker = getattr(test, "__qualname__", "").partition(".")[0]
     if maker not in ("OneOf", "NoneOf") or test.__module__ != construct.OneOf.__module__:
         raise at.refuse("ExprValidator is not a kind that wirelock reads here", REMEDIES["ExprValidator"])
-    kind = _read(source.subcon, at)
+    kind = at.read(source.subcon)
     values = _outer(test, "valids" if maker == "OneOf" else "invalids")
     if not isinstance(kind, Integer | VarInt | Time | Enum | Flags | Bytes | Text):
         raise at.refuse(
@@ -417,7 +387,7 @@ def _valid(value: Any, kind: Type, at: Place) -> int | bytes | str:
     return int(value) if isinstance(value, int) else value
 
 
-_WORTHLESS: Final = (Constant, Padding, Nothing, Terminated, Computed)
+_WORTHLESS: Final = Constant | Padding | Nothing | Terminated | Computed
 """What needs no value to be written."""
 
 _READERS: Final[dict[type, Callable[[Any, Place], Type]]] = {
@@ -430,6 +400,6 @@ _READERS: Final[dict[type, Callable[[Any, Place], Type]]] = {
     construct.RepeatUntil: _read_repeat_until,
     construct.Computed: _read_computed,
     construct.ExprValidator: _read_one_of,
-    construct.Default: lambda source, at: _read(source.subcon, at),
+    construct.Default: lambda source, at: at.read(source.subcon),
     construct.Struct: _read_struct,
 }

@@ -26,19 +26,23 @@ from wirelock.layout.nodes import (
     If,
     Integer,
     Layout,
-    Limit,
     Limited,
+    Multiple,
     Nothing,
+    Optional,
+    Padded,
     Padding,
     Position,
     Prefix,
     Rest,
+    Sized,
     Switch,
+    Terminator,
     Type,
     Until,
 )
 from wirelock.layout.operators import python_source
-from wirelock.layout.terms import Expression, Index, Length, Operation, Path, Rule
+from wirelock.layout.terms import Expression, Index, Length, Limit, Operation, Path, Rule
 
 __all__ = ["ABSENT", "Difference", "differences"]
 
@@ -80,6 +84,7 @@ def differences(
 def _layouts(was: Layout, now: Layout, path: str) -> Iterator[Difference]:
     partners = _partners(was.fields, now.fields)
     moved = False
+    yield from _aspect(path, "bit order", was.order, now.order)
     for old in was.fields:
         place, new = _joined(path, old.label), partners.get(old.label)
         if new is None:
@@ -200,6 +205,16 @@ def _types(was: Type, now: Type, path: str) -> Iterator[Difference]:
             yield from _types(was.element, now.element, f"{path}[]")
         case Switch(), Switch():
             yield from _switches(was, now, path)
+        case Optional(), Optional():
+            yield from _types(was.inner, now.inner, path)
+        case Padded(), Padded():
+            yield from _aspect(path, "length", _extent(was.length), _extent(now.length))
+            yield from _aspect(path, "pattern", f"{was.pattern:#04x}", f"{now.pattern:#04x}")
+            yield from _types(was.inner, now.inner, path)
+        case Sized(), Sized():
+            yield from _aspect(path, "size", _extent(was.extent), _extent(now.extent))
+            yield from _aspect(path, "NULs stripped", str(was.stripped), str(now.stripped))
+            yield from _types(was.inner, now.inner, path)
         case _ if _stable(type_to_json(was)) != _stable(type_to_json(now)):
             yield Difference(path, "type", type_text(was), type_text(now))
 
@@ -340,6 +355,17 @@ def _count_text(count: Count) -> str:
         case Until(condition=condition):
             return f"until {expression_text(condition)}"
     return expression_text(count)
+
+
+def _extent(extent: int | Expression | Prefix | Terminator | Multiple) -> str:
+    match extent:
+        case Terminator(mark=mark):
+            return f"up to {mark.hex(' ')}"
+        case Multiple(of=of):
+            return f"a multiple of {of}"
+        case Prefix(includes=True):
+            return f"{_count_text(extent)}, its own bytes counted"
+    return _count_text(extent)
 
 
 def _field_text(item: Field) -> str:

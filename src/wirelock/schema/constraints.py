@@ -15,7 +15,6 @@ from wirelock.codec.text import encode_text
 from wirelock.codec.trail import limit_holds, limits_text
 from wirelock.errors import SchemaError
 from wirelock.layout.nodes import (
-    LIMITS,
     Array,
     Bytes,
     Computed,
@@ -25,13 +24,13 @@ from wirelock.layout.nodes import (
     Flags,
     Float,
     Integer,
-    Limit,
     Scaled,
     Text,
     Time,
     Type,
     VarInt,
 )
+from wirelock.layout.terms import LIMITS, Limit
 
 
 def ungrouped(metadata: tuple[Any, ...]) -> Iterator[Any]:

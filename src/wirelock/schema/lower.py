@@ -38,7 +38,6 @@ from wirelock.layout.nodes import (
     If,
     Integer,
     Layout,
-    Limit,
     Limited,
     Mapping,
     Nothing,
@@ -58,7 +57,7 @@ from wirelock.layout.nodes import (
     plain,
 )
 from wirelock.layout.operators import evaluate
-from wirelock.layout.terms import Index, Length, Path
+from wirelock.layout.terms import Index, Length, Limit, Path
 from wirelock.schema.around import first_difference
 from wirelock.schema.constraints import (
     check_literal,

@@ -14,12 +14,13 @@ import tomllib
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from wirelock.errors import ProjectError, SchemaError
 from wirelock.schema.registry import Registry
 
-__all__ = ["Project", "find_project"]
+__all__ = ["Project", "find_project", "import_from"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,25 +42,30 @@ class Project:
         module_name, _, name = self.protocols.partition(":")
         if not module_name or not name.isidentifier():
             raise ProjectError(f"protocols = {self.protocols!r} names no registry: write module:NAME")
-        if str(self.root) not in sys.path:
-            sys.path.insert(0, str(self.root))
-        try:
-            module = importlib.import_module(module_name)
-        except SchemaError:
-            raise
-        except ModuleNotFoundError as problem:
-            if problem.name and (module_name + ".").startswith(problem.name + "."):
-                raise ProjectError(f"there is no module {module_name!r} in {self.root}") from None
-            raise ProjectError(f"{module_name} does not import: {problem}{_place(problem)}") from None
-        except KeyboardInterrupt:
-            raise
-        except BaseException as problem:  # a project's own code may raise or exit as it likes
-            what = f"{type(problem).__name__}: {_text(problem)}".rstrip(": ")
-            raise ProjectError(f"{module_name} does not import: {what}{_place(problem)}") from None
+        module = import_from(self.root, module_name)
         registry = getattr(module, name, None)
         if not isinstance(registry, Registry):
             raise ProjectError(f"{module_name} has no Registry named {name}")
         return registry
+
+
+def import_from(root: Path, module_name: str) -> ModuleType:
+    """Import a module that may lie in a folder. Raises as Project.load does."""
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    try:
+        return importlib.import_module(module_name)
+    except SchemaError:
+        raise
+    except ModuleNotFoundError as problem:
+        if problem.name and (module_name + ".").startswith(problem.name + "."):
+            raise ProjectError(f"there is no module {module_name!r} in {root}") from None
+        raise ProjectError(f"{module_name} does not import: {problem}{_place(problem)}") from None
+    except KeyboardInterrupt:
+        raise
+    except BaseException as problem:  # a project's own code may raise or exit as it likes
+        what = f"{type(problem).__name__}: {_text(problem)}".rstrip(": ")
+        raise ProjectError(f"{module_name} does not import: {what}{_place(problem)}") from None
 
 
 def _text(problem: BaseException) -> str:

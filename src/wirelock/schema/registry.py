@@ -114,7 +114,7 @@ class Protocol:
         own fault) and TypeError where an untagged protocol is not told the version.
         """
         data = as_bytes(data)
-        version = self.version_of(data) if version is None else self._known(version)
+        version = self.version_of(data) if version is None else self.known(version)
         try:
             return engine_of(self.versions[version], engine).parse(data)  # type: ignore[no-any-return]
         except Found as found:
@@ -136,7 +136,7 @@ class Protocol:
         at, number = 0, 0
         while at < len(data) or not number:
             try:
-                which = self.version_of(data, at) if version is None else self._known(version)
+                which = self.version_of(data, at) if version is None else self.known(version)
                 record, size = engine_of(self.versions[which], engine).parse_prefix(data, at)
             except Found as found:
                 raise DecodeError(self.label(which), found.fault.within(f"[{number}]", at)) from None
@@ -157,7 +157,8 @@ class Protocol:
             raise DecodeError(self.name, self._tag_fault(data[at : at + self._tag_size]))
         return version
 
-    def _known(self, version: int) -> int:
+    def known(self, version: int) -> int:
+        """Return a version that there is. Raises ValueError for any other."""
         if isinstance(version, bool) or version not in self.versions:
             known = ", ".join(map(str, self.versions))
             raise ValueError(f"{self.name} has no version {version}: its versions are {known}")
@@ -326,6 +327,7 @@ class Registry:
         return Parsed(protocol, version, protocol.parse(data, version=version, engine=engine))
 
     def recognised(self, data: bytes) -> Protocol:
+        """Return the protocol whose tag the bytes begin with. Raises DecodeError as parse_all does."""
         refusals: list[DecodeError] = []
         for protocol in self:
             if protocol.tag:
