@@ -244,7 +244,7 @@ at  bits                         bytes                    field        value    
 18                               c3 a9                    name         'é'
 20                               41 42 1b                 raw
 no fault
-"""
+"""  # noqa: E501
 
 
 def test_values_and_what_they_mean(game):

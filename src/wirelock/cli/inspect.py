@@ -71,7 +71,7 @@ def _print(records: list[Inspected], data: bytes, whole: bool) -> bool:
             if number == hidden.start:
                 print(f"{len(hidden)} more records up to [{last - 1}]; --all shows them\n")
             continue
-        size = len(data) if found.number is None else found.readout.end
+        size = found.readout.end if found.error is None else len(data) - found.start
         head = f"{found.label}: {found.layout.name}".removesuffix(": ")
         place = "" if found.number is None else f" [{found.number}] at byte {found.start}"
         title = f"{head}{place}, {size} byte{'' if size == 1 else 's'}"
