@@ -10,12 +10,12 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
 from wirelock.capture.datagrams import Datagram, read_datagrams
 from wirelock.capture.files import CaptureFault, Counts, Packet, read_capture
+from wirelock.codec.words import utc
 from wirelock.errors import DecodeError, Fault
 from wirelock.schema.record import Record
 from wirelock.schema.registry import Parsed, Protocol, Registry
@@ -213,13 +213,3 @@ def _decode_datagram(
 def endpoint(address: str, port: int) -> str:
     """Return an address and port as URLs write them: an IPv6 address goes into brackets."""
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
-
-
-def utc(time_ns: int) -> str:
-    """Return nanoseconds since the epoch as an ISO 8601 time, to the last digit; plain outside its years."""
-    seconds, nanoseconds = divmod(time_ns, 10**9)
-    try:
-        text = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    except (OverflowError, ValueError, OSError):
-        return f"{time_ns} ns"
-    return f"{text}.{nanoseconds:09}Z"
