@@ -70,6 +70,35 @@ def test_the_python_of_the_readme_runs(tmp_path: Path) -> None:
     assert run.returncode == 0, run.stderr
 
 
+def sessions() -> list[tuple[str, str, list[str]]]:
+    """Return (page, command, what it prints) for each session at a console that a page shows."""
+    found = []
+    for page in PAGES:
+        for block in re.findall(r"```console\n\$ wirelock (.*?)```", page.read_text("utf-8"), re.S):
+            command, *shown = block.splitlines()
+            found.append((page.name, command, shown))
+    return found
+
+
+@pytest.mark.parametrize(("page", "command", "shown"), sessions(), ids=lambda item: str(item)[:40])
+def test_the_documents_show_what_commands_print(page: str, command: str, shown: list[str]) -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "wirelock", *command.split()], cwd=ROOT, capture_output=True, text=True
+    )
+    printed = (run.stdout + run.stderr).splitlines()
+    if shown[-1] == "…":
+        shown, printed = shown[:-1], printed[: len(shown) - 1]
+    assert shown == printed
+
+
+def test_the_drawing_of_the_documents_is_what_show_prints() -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "wirelock", "show", "snapshot/v2", "--svg"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert (ROOT / "docs/snapshot-v2.svg").read_text("utf-8") == run.stdout
+
+
 def readme_commands() -> list[str]:
     text = (ROOT / "README.md").read_text("utf-8")
     return re.findall(r"^\.venv/bin/wirelock (.*?) *(?:#.*)?$", text, re.M)
