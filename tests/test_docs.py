@@ -71,10 +71,12 @@ def test_the_python_of_the_readme_runs(tmp_path: Path) -> None:
 
 
 def sessions() -> list[tuple[str, str, list[str]]]:
-    """Return (page, command, what it prints) for each session at a console that a page shows."""
+    """Return (page, command, what it prints) for each console of a page that needs no other project."""
     found = []
     for page in PAGES:
-        for block in re.findall(r"```console\n\$ wirelock (.*?)```", page.read_text("utf-8"), re.S):
+        for block in re.findall(
+            r"```console\n\$ wirelock ((?:inspect|show) .*?)```", page.read_text("utf-8"), re.S
+        ):
             command, *shown = block.splitlines()
             found.append((page.name, command, shown))
     return found
