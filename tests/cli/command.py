@@ -6,11 +6,13 @@ What it prints and how it ends is an Outcome. A traceback is never right.
 from __future__ import annotations
 
 import os
+import pty
 import shutil
 import signal
 import struct
 import subprocess
 import sys
+import termios
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -124,6 +126,34 @@ def done(outcome: Outcome) -> str:
     """Return what a run printed, that had nothing to complain of."""
     assert (outcome.code, outcome.err) == (0, "")
     return outcome.out
+
+
+def on_terminal(*arguments: str, columns: int = 80, **environment: str) -> tuple[int, str]:
+    """Run with standard output on a terminal; return the exit code and what it shows."""
+    master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (24, columns))
+    child = subprocess.Popen(
+        [*COMMAND, *arguments],
+        cwd=ROOT,
+        env=ENVIRONMENT | {"TERM": "xterm"} | environment,
+        stdin=subprocess.DEVNULL,
+        stdout=slave,
+        stderr=subprocess.PIPE,
+    )
+    os.close(slave)
+    shown = b""
+    while piece := _piece(master):
+        shown += piece
+    os.close(master)
+    assert child.communicate(timeout=20)[1] == b""
+    return child.returncode, shown.decode().replace("\r\n", "\n")
+
+
+def _piece(master: int) -> bytes:
+    try:
+        return os.read(master, 65536)
+    except OSError:  # there is nobody left to write
+        return b""
 
 
 # -- captures and projects

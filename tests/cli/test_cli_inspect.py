@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-import pty
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from protocol import PROTOCOLS
 from tests.cli.command import (
-    COMMAND,
-    ENVIRONMENT,
     ROOT,
     SESSION,
     V1,
     V2,
     done,
+    on_terminal,
     payloads_of,
     refused,
     run,
@@ -506,37 +503,10 @@ def test_every_golden_case_has_the_verdict_of_parsing():
 # -- terminals and pipes
 
 
-def on_terminal(*arguments, **environment):
-    """Inspect with standard output on a terminal; return the exit code and what it shows."""
-    master, slave = pty.openpty()
-    child = subprocess.Popen(
-        [*COMMAND, "inspect", *arguments],
-        cwd=ROOT,
-        env=ENVIRONMENT | {"TERM": "xterm"} | environment,
-        stdin=subprocess.DEVNULL,
-        stdout=slave,
-        stderr=subprocess.PIPE,
-    )
-    os.close(slave)
-    shown = b""
-    while True:
-        try:
-            piece = os.read(master, 65536)
-        except OSError:
-            break
-        if not piece:
-            break
-        shown += piece
-    os.close(master)
-    assert child.stderr.read() == b""
-    child.stderr.close()
-    return child.wait(timeout=20), shown.decode().replace("\r\n", "\n")
-
-
 @pytest.mark.parametrize("name", SHOWN)
 def test_colours_on_a_terminal_only(name):
     data, code, expected = SHOWN[name]
-    found, shown = on_terminal(data.hex())
+    found, shown = on_terminal("inspect", data.hex())
     assert found == code
     assert "\x1b[" in shown
     plain = shown
@@ -548,8 +518,8 @@ def test_colours_on_a_terminal_only(name):
 
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
 def test_no_colours_where_they_are_not_wanted(environment):
-    assert on_terminal(V1.hex(), **environment)[1] == done(run("inspect", V1.hex()))
-    assert "\x1b[" in on_terminal(V1.hex(), NO_COLOR="")[1]
+    assert on_terminal("inspect", V1.hex(), **environment)[1] == done(run("inspect", V1.hex()))
+    assert "\x1b[" in on_terminal("inspect", V1.hex(), NO_COLOR="")[1]
 
 
 def test_bytes_never_reach_a_terminal_as_they_are(game):

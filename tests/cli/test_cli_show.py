@@ -1,12 +1,15 @@
 """`wirelock show`: protocols, fields, rules, source, and the map of the bytes in text and as SVG."""
 
 import ast
+import xml.etree.ElementTree as ElementTree
 
 import pytest
 
 from protocol import PROTOCOLS
-from tests.cli.command import run_all
+from tests.cli.command import done, on_terminal, run, run_all, write_project
 from wirelock.layout.describe import describe
+from wirelock.layout.svgmap import svg_map
+from wirelock.layout.textmap import text_map
 
 SHOWN = {
     "all": ("show",),
@@ -89,3 +92,61 @@ def test_show_says_places_types_limits_and_meanings(shown):
     assert "flags byte 0 bits 7..2 " in text
     assert "largest_index byte 0 bits 1..0 " in text
     assert "a byte 1 int16 little-endian The first kept component" in text
+
+
+# -- the map
+
+
+def test_the_map_stands_before_the_fields(shown):
+    layout = PROTOCOLS["snapshot"].layout(1)
+    lines = list(text_map(layout))
+    assert lines[1].strip().startswith("+---")
+    head, _, rest = shown["snapshot/v1"].partition("\n".join(["", *lines, ""]))
+    assert head.splitlines()[-1] == "tag magic, version"
+    assert rest.startswith("\n  magic ")
+
+
+def test_the_svg_is_a_document():
+    text = done(run("show", "snapshot/v1", "--svg"))
+    assert text == svg_map(PROTOCOLS["snapshot"].layout(1), "snapshot/v1: SnapshotV1, 9 bytes or more")
+    assert ElementTree.fromstring(text).tag.endswith("svg")
+
+
+def test_of_a_protocol_with_one_version_no_version_need_be_said(tmp_path):
+    write_project(
+        tmp_path,
+        "game",
+        "from construct import Byte, Struct\nfrom wirelock import Protocol, Record, Registry\n"
+        "class R(Record, layout=Struct('a' / Byte)):\n    a: int\n"
+        "PROTOCOLS = Registry(Protocol('r', {1: R}))\n",
+    )
+    assert "<title>r/v1: R, 1 byte</title>" in done(run("show", "r", "--svg", cwd=tmp_path))
+
+
+@pytest.mark.parametrize(
+    "options", [("snapshot/v2", "--svg"), ("rotation", "--source"), ("rotation",), ()], ids=str
+)
+def test_an_output_file_has_what_would_be_printed(tmp_path, options):
+    printed = done(run("show", *options))
+    assert done(run("show", *options, "-o", tmp_path / "out")) == ""
+    assert (tmp_path / "out").read_text("utf-8") == printed
+    assert done(run("show", *options, "-o", "-")) == printed
+
+
+def test_an_output_file_is_replaced_only_when_all_is_well(tmp_path):
+    old = tmp_path / "old.svg"
+    old.write_text("old")
+    assert run("show", "rotation", "--svg", "-o", old).code == 2
+    assert old.read_text() == "old"
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120, 300])
+def test_a_terminal_gets_lines_that_fit(shown, columns):
+    code, text = on_terminal("show", "snapshot/v2", columns=columns)
+    assert code == 0
+    printed = done(run("show", "snapshot/v2"))
+    assert text.split() == printed.split()
+    if columns >= 80:
+        assert max(map(len, text.splitlines())) <= columns
+    if columns == 300:
+        assert text == printed

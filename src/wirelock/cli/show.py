@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
 
 _TYPE: Final = 44
 """The widest column of types; behind a longer one the meaning has a line of its own."""
+_MEANING: Final = 24
+"""Where a terminal has less room for meanings, each has a line of its own."""
 
 
 @click.command("show")
@@ -32,7 +37,9 @@ _TYPE: Final = 44
 )
 @protocols_option
 def command(what: str | None, source: bool, svg: bool, target: Path | None, protocols: str | None) -> int:
-    """Show the protocols, or one's bytes as a map, its fields with their places, its rules and digest.
+    """Show the protocols, or the layout of one.
+
+    Of one: the map of its bytes, the fields with their places and types, the rules and the digest.
 
     In the map a row is four bytes, bit 7 of each on the left. Dots say that a field goes on in the next
     row, a wavy edge that it has no fixed size; behind one, bytes are counted from its end.
@@ -42,8 +49,10 @@ def command(what: str | None, source: bool, svg: bool, target: Path | None, prot
     if what is None and (source or svg):
         raise click.UsageError(f"--{'source' if source else 'svg'} needs a PROTOCOL or PROTOCOL/vN")
     registry = project_of(protocols).load()
-    text = "".join(f"{line}\n" for line in _lines(registry, what, source, svg))
-    if target is None or str(target) == "-":
+    to_stdout = target is None or str(target) == "-"
+    width = os.get_terminal_size(sys.stdout.fileno()).columns if to_stdout and sys.stdout.isatty() else 0
+    text = "".join(f"{line}\n" for line in _lines(registry, what, source, svg, width or sys.maxsize))
+    if target is None or to_stdout:
         click.echo(text, nl=False)
     else:
         from wirelock.capture.sinks import output
@@ -53,7 +62,7 @@ def command(what: str | None, source: bool, svg: bool, target: Path | None, prot
     return 0
 
 
-def _lines(registry: Registry, what: str | None, source: bool, svg: bool) -> Iterator[str]:
+def _lines(registry: Registry, what: str | None, source: bool, svg: bool, width: int) -> Iterator[str]:
     if what is None:
         for protocol in registry:
             for number in protocol.versions:
@@ -76,7 +85,7 @@ def _lines(registry: Registry, what: str | None, source: bool, svg: bool) -> Ite
             name, size, layout = _named(protocol, number)
             yield svg_map(layout, f"{name}: {layout.name}, {size}").rstrip("\n")
         else:
-            yield from _version_lines(protocol, number)
+            yield from _version_lines(protocol, number, width)
 
 
 def _named(protocol: Protocol, version: int) -> tuple[str, str, Layout]:
@@ -87,39 +96,42 @@ def _named(protocol: Protocol, version: int) -> tuple[str, str, Layout]:
     return f"{protocol.name}/v{version}", size_text(size_of(layout)), layout
 
 
-def _version_lines(protocol: Protocol, version: int) -> Iterator[str]:
+def _version_lines(protocol: Protocol, version: int, width: int) -> Iterator[str]:
     from wirelock.layout.textmap import text_map
 
     name, size, layout = _named(protocol, version)
     yield f"{name}: {layout.name}, {size}"
-    if layout.doc:
-        yield layout.doc
+    yield from _wrapped(layout.doc, "", "", width)
     if protocol.tag:
         yield f"tag {', '.join(protocol.tag)}"
     yield ""
     yield from text_map(layout)
     yield ""
-    yield from _field_lines(layout)
-    yield from _rule_lines(layout, [])
+    yield from _field_lines(layout, width)
+    yield from _rule_lines(layout, [], width)
     yield f"digest {protocol.digest(version)}"
     yield ""
 
 
-def _field_lines(layout: Layout) -> Iterator[str]:
+def _field_lines(layout: Layout, width: int) -> Iterator[str]:
     from wirelock.layout.describe import describe
 
     rows = [(f"{'  ' * row.depth}{row.name}", row.place, row.type, row.doc) for row in describe(layout)]
-    widths = [max((len(row[i]) for row in rows), default=0) for i in range(3)]
-    widths[2] = min(widths[2], _TYPE)
+    names, places, types = (max((len(row[i]) for row in rows), default=0) for i in range(3))
+    types = min(types, _TYPE)
+    to_type = names + places + 6
+    beside = width - to_type - types - 2 >= _MEANING
     for name, place, kind, doc in rows:
-        line = f"  {name:<{widths[0]}}  {place:<{widths[1]}}  {kind:<{widths[2]}}"
-        if doc and len(kind) > widths[2]:
-            yield line.rstrip()
-            line = " " * (sum(widths) + 6)
-        yield f"{line}  {doc}".rstrip()
+        start = f"  {name:<{names}}  {place:<{places}}  "
+        if doc and beside and len(kind) <= types:
+            yield from _wrapped(doc, f"{start}{kind:<{types}}  ", " " * (to_type + types + 2), width)
+        else:
+            indent = " " * (to_type + types + 2 if beside else to_type)
+            yield from _wrapped(kind, start, " " * to_type, width)
+            yield from _wrapped(doc, indent, indent, width)
 
 
-def _rule_lines(layout: Layout, told: list[Layout]) -> Iterator[str]:
+def _rule_lines(layout: Layout, told: list[Layout], width: int) -> Iterator[str]:
     """Yield the rules of a layout and of those inside of it, each once."""
     from wirelock.layout.describe import expression_text
     from wirelock.layout.nodes import layouts_in
@@ -128,8 +140,18 @@ def _rule_lines(layout: Layout, told: list[Layout]) -> Iterator[str]:
         return
     told.append(layout)
     for rule in layout.rules:
-        yield f"  rule {rule.name} of {layout.name}: {rule.message}".rstrip(": ")
-        yield f"    {expression_text(rule.expression)}"
+        yield from _wrapped(
+            f"rule {rule.name} of {layout.name}: {rule.message}".rstrip(": "), "  ", "    ", width
+        )
+        yield from _wrapped(expression_text(rule.expression), "    ", "      ", width)
     for item in layout.fields:
         for inner in layouts_in(item.type):
-            yield from _rule_lines(inner, told)
+            yield from _rule_lines(inner, told, width)
+
+
+def _wrapped(text: str, start: str, indent: str, width: int) -> Iterator[str]:
+    """Yield text in lines of a width, the first behind `start` and the others behind `indent`."""
+    yield from textwrap.wrap(
+        text, width, initial_indent=start, subsequent_indent=indent, break_long_words=False,
+        break_on_hyphens=False, drop_whitespace=True,
+    )  # fmt: skip
