@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from wirelock.codec.floats import round_float, same_float
-from wirelock.codec.locate import padded_size, until
+from wirelock.codec.locate import padded_size, stated_in, until
 from wirelock.codec.scaled import raw_of
 from wirelock.codec.template import Names, template_of
 from wirelock.codec.text import find_mark, strip_nuls, text_fault
@@ -127,11 +127,8 @@ class RecordReader:
                 if value is not None:
                     raise _wrong_type(path, value, "None")
                 if isinstance(inner, Padding):
-                    length = inner.length
-                    if not isinstance(length, int):
-                        assert frame is not None
-                        if (length := frame.compute(length)) < 0:
-                            raise _refuse("bad-count", path, length, "0 or more")
+                    if (length := stated_in(frame, inner.length)) < 0:
+                        raise _refuse("bad-count", path, length, "0 or more")
                     self.bit += inner.unit * length
             case Text():
                 mark.value = self._text(inner, value, path, frame)
@@ -279,7 +276,7 @@ class RecordReader:
 
     def _enclosed(self, kind: Sized, size: int, content: bytes, path: str, frame: Frame | None) -> None:
         """Check that what is inside of a region takes its size; `content` is it, where only bytes are."""
-        if strip_nuls(content, kind.stripped or 1) != content and kind.stripped:
+        if kind.stripped and strip_nuls(content, kind.stripped) != content:
             raise _refuse("not-canonical", path, "NUL bytes at the end", "none: they are padding")
         if kind.stripped and len(content) % kind.stripped:
             raise _refuse("not-canonical", path, f"size {len(content)}", f"a multiple of {kind.stripped}")
@@ -293,10 +290,8 @@ class RecordReader:
                 if stated > integer.highest:
                     raise _refuse("bad-count", path, f"size {stated}", f"{integer.highest} or less")
                 self.bit += 8 * (size + _prefix_size(integer, stated))
-            case stated:
-                if not isinstance(stated, int):
-                    assert frame is not None
-                    stated = int(frame.compute(stated))
+            case length:
+                stated = stated_in(frame, length)
                 if size > stated or (size < stated and not kind.stripped):
                     allowed = f"{stated} or less" if kind.stripped else str(stated)
                     raise _refuse("bad-count", path, f"size {size}", allowed)
@@ -306,11 +301,7 @@ class RecordReader:
         start = self.bit
         found = self.read(kind.inner, value, path, frame)
         size = (self.bit - start) // 8
-
-        def compute(stated: Any) -> int:
-            return stated if isinstance(stated, int) else int(frame.compute(stated))  # type: ignore[union-attr]
-
-        target = padded_size(kind, size, compute)
+        target = padded_size(kind, size, frame)
         if target < size:
             raise _refuse("bad-count", path, f"size {size}", f"{target} or less")
         self.bit = start + 8 * target
@@ -330,9 +321,7 @@ class RecordReader:
     def _same_length(self, wanted: Any, found: int, path: str, frame: Frame | None) -> None:
         if isinstance(wanted, Rest):
             return
-        if not isinstance(wanted, int):
-            assert frame is not None
-            wanted = frame.compute(wanted)
+        wanted = stated_in(frame, wanted)
         if wanted != found:
             raise _refuse("bad-count", path, f"length {found}", wanted)
 

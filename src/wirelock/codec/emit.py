@@ -194,8 +194,10 @@ class Sight:
 
         return python_source(expression, name_of)
 
-    def operand(self, expression: Expression) -> str:
-        """Return the source text of an expression, fit to stand beside a comparison."""
+    def operand(self, expression: int | Expression) -> str:
+        """Return the source text of a number or expression, fit to stand beside a comparison."""
+        if isinstance(expression, int):
+            return str(expression)
         text = self.source(expression)
         return f"({text})" if isinstance(expression, Operation) else text
 
@@ -406,8 +408,7 @@ def padding_size_source(kind: Padded, size: str, sight: Sight) -> str:
     """Return source for the bytes of padding behind an inner value of `size` bytes."""
     if isinstance(kind.length, Multiple):
         return f"-({size}) % {kind.length.of}"
-    length = str(kind.length) if isinstance(kind.length, int) else sight.operand(kind.length)
-    return f"{length} - ({size})"
+    return f"{sight.operand(kind.length)} - ({size})"
 
 
 def padding_bits(kind: Padding) -> int:

@@ -33,7 +33,6 @@ from wirelock.layout.nodes import (
     Float,
     If,
     Layout,
-    Limited,
     Mapping,
     Nothing,
     Optional,
@@ -152,8 +151,6 @@ class BuildEmitter(RunWriter):
 
     def _plain(self, kind: Type, name: str) -> Value:
         """Return the value behind a variable that holds no record; as a number where there is one."""
-        while isinstance(kind, Padded | Sized | Limited):
-            kind = kind.inner
         if isinstance(kind, Flags):
             return self._flags(kind, name)
         if isinstance(kind, Mapping):
@@ -199,7 +196,7 @@ class BuildEmitter(RunWriter):
                         f"type({value.text}) is not {wanted} or {value.text} != {sight.operand(expression)}"
                     )
             case Padded() if (padding := padding_behind(inner)) is not None:
-                self._write(inner.inner, self._around(inner, value, sight), hint, sight)
+                self._write(inner.inner, value, hint, sight)
                 self.run.add(Padding(padding, 8, inner.pattern), Value("None", "None"), (), f"{hint}_padding")
             case Array() if is_unrolled(inner, self.run.bits % 8):
                 self._unrolled(inner, value, hint, sight)
@@ -214,8 +211,7 @@ class BuildEmitter(RunWriter):
             case Bytes(length=length):
                 writer.give_up_if(f"type({value.text}) is not bytes")
                 if not isinstance(length, Rest):
-                    wanted = str(length) if isinstance(length, int) else sight.operand(length)
-                    writer.give_up_if(f"len({value.text}) != {wanted}")
+                    writer.give_up_if(f"len({value.text}) != {sight.operand(length)}")
                 if limits:
                     writer.unless(limits_source(value.text, limits))
                 self.append(value.text)
@@ -271,13 +267,6 @@ class BuildEmitter(RunWriter):
             return self._read(inner, name, name, sight)
         return self._plain(inner, name)
 
-    def _around(self, kind: Padded | Sized, value: Value, sight: Sight | None) -> Value:
-        """Return the value of what is inside of a region or before padding: a record is bound only there."""
-        inner = plain(kind.inner)
-        if isinstance(inner, Layout) and not value.fields:
-            return self._element(inner, value.text, sight)
-        return value
-
     def _sized(self, kind: Sized, value: Value, hint: str, sight: Sight) -> None:
         writer = self.writer
         inner, body = plain(kind.inner), writer.name(f"{hint}_bytes")
@@ -291,7 +280,7 @@ class BuildEmitter(RunWriter):
             writer.line(f"{start} = len(parts)")
             self.appends += 2
             with self._region():
-                self._write(kind.inner, self._around(kind, value, sight), hint, sight)
+                self._write(kind.inner, value, hint, sight)
                 self.flush()
             writer.line(f'{body} = b"".join(parts[{start}:])')
             writer.line(f"del parts[{start}:]")
@@ -315,7 +304,7 @@ class BuildEmitter(RunWriter):
                 self.prefix(prefix, size)
                 self.append(body)
             case length:
-                wanted = str(length) if isinstance(length, int) else sight.operand(length)
+                wanted = sight.operand(length)
                 writer.give_up_if(f"len({body}) {'>' if kind.stripped else '!='} {wanted}")
                 self.append(f"{body}.ljust({wanted}, b'\\0')" if kind.stripped else body)
 
@@ -331,19 +320,15 @@ class BuildEmitter(RunWriter):
             self._enclosed(inner, body, hint, sight)
             return
         if not isinstance(inner.length, Rest):
-            wanted = str(inner.length) if isinstance(inner.length, int) else sight.operand(inner.length)
-            writer.give_up_if(f"len({body}) != {wanted}")
+            writer.give_up_if(f"len({body}) != {sight.operand(inner.length)}")
         self.append(body)
 
     def _padded(self, kind: Padded, value: Value, hint: str, sight: Sight) -> None:
-        writer, start, size = (
-            self.writer,
-            self.writer.name(f"{hint}_start"),
-            self.writer.name(f"{hint}_padding"),
-        )
+        writer = self.writer
+        start, size = writer.name(f"{hint}_start"), writer.name(f"{hint}_padding")
         writer.line(f"{start} = len(parts)")
         self.appends += 2
-        self._write(kind.inner, self._around(kind, value, sight), hint, sight)
+        self._write(kind.inner, value, hint, sight)
         self.flush()
         inner = f"sum(map(len, parts[{start}:]))"
         writer.line(f"{size} = {padding_size_source(kind, inner, sight)}")

@@ -280,11 +280,8 @@ class ParseEmitter(RunReader):
 
     def _padded(self, kind: Padded, hint: str, sight: Sight) -> Value:
         self.flush()
-        writer, start, size = (
-            self.writer,
-            self.writer.name(f"{hint}_start"),
-            self.writer.name(f"{hint}_padding"),
-        )
+        writer = self.writer
+        start, size = writer.name(f"{hint}_start"), writer.name(f"{hint}_padding")
         writer.line(f"{start} = at")
         value = self._value(kind.inner, hint, sight)
         self.flush()
@@ -306,7 +303,6 @@ class ParseEmitter(RunReader):
     def _array(self, kind: Array, hint: str, sight: Sight) -> Value:
         element_size = size_of(kind.element)
         octets = element_size.lowest // 8
-        name = ""
         match kind.count:
             case int(number):
                 count = str(number)

@@ -7,7 +7,7 @@ Time and memory stay within the bytes that are there: no count allocates, each e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import count
 from typing import Any, Final
 
@@ -141,14 +141,14 @@ class LayoutReader:
 
     def _layout(self, layout: Layout, path: str, parent: Frame | None) -> Frame:
         frame = Frame(layout, path, self.bit, parent, index=parent.index if parent else 0)
-        starts = {}
-        if layout.order != "wire":
-            starts = {field.label: self.bit for field in layout.fields}
+        starts = {field.label: self.bit for field in layout.fields}
+        if layout.order == "wire":
+            for field in layout.fields:
+                starts[field.label] = self.bit
+                name = f"{path}.{field.label}" if path else field.label
+                frame.values[field.label] = self.read(field.type, name, frame)
+        else:
             self._scattered(layout, path, frame)
-        for field in layout.fields if layout.order == "wire" else ():
-            starts[field.label] = self.bit
-            name = f"{path}.{field.label}" if path else field.label
-            frame.values[field.label] = self.read(field.type, name, frame)
         for field in layout.fields:
             if field.derived is None:
                 continue
@@ -213,7 +213,7 @@ class LayoutReader:
         return value
 
     def _octets(self, kind: Bytes | Padding, path: str, frame: Frame | None) -> bytes | None:
-        length = self.left if isinstance(kind.length, Rest) else self._count(kind.length, frame)
+        length = self.left if isinstance(kind.length, Rest) else stated_in(frame, kind.length)
         if length < 0:
             raise Found(negative(path, self.bit, length))
         unit = kind.unit if isinstance(kind, Padding) else 8
@@ -229,9 +229,6 @@ class LayoutReader:
             return self.data[start // 8 : last]
         whole = int.from_bytes(self.data[start // 8 : last], "big") >> (8 * last - stop)
         return (whole & ((1 << 8 * length) - 1)).to_bytes(length, "big")
-
-    def _count(self, count: int | Expression, frame: Frame | None) -> int:
-        return count if isinstance(count, int) else int(_frame(frame).compute(count))
 
     def _prefix(self, prefix: Prefix, path: str) -> int:
         if isinstance(prefix.integer, VarInt):
@@ -256,7 +253,7 @@ class LayoutReader:
             case Prefix() as prefix:
                 numbers = self._fitting(kind, self._prefix(prefix, path), bit, path)
             case stated:
-                numbers = self._fitting(kind, self._count(stated, frame), bit, path)
+                numbers = self._fitting(kind, stated_in(frame, stated), bit, path)
         for number in numbers:
             if frame:
                 frame.index = number
@@ -284,7 +281,7 @@ class LayoutReader:
         bit, byte = self.bit, self.byte
         value = self.read(kind.inner, path, frame)
         size = self.byte - byte
-        target = padded_size(kind, size, lambda stated: self._count(stated, frame))
+        target = padded_size(kind, size, frame)
         if target < 0:
             raise Found(negative(path, bit, target))
         if target < size:
@@ -308,7 +305,7 @@ class LayoutReader:
                 if isinstance(extent, Prefix):
                     size = self._prefix(extent, path) - (self.byte - byte) * extent.includes
                 else:
-                    size = self._count(extent, frame)
+                    size = stated_in(frame, extent)
                 if size < 0:
                     raise Found(negative(path, bit, size))
                 if size > self.left:
@@ -362,11 +359,16 @@ def until(count: Until, element: Any, frame: Frame) -> bool:
     return bool(inside.compute(count.condition))
 
 
-def padded_size(kind: Padded, size: int, compute: Callable[[int | Expression], int]) -> int:
+def stated_in(frame: Frame | None, stated: int | Expression) -> int:
+    """Return a count, length or size that a layout states: a number, or an expression over a frame."""
+    return stated if isinstance(stated, int) else int(_frame(frame).compute(stated))
+
+
+def padded_size(kind: Padded, size: int, frame: Frame | None) -> int:
     """Return the bytes that a Padded takes in all, around an inner value of `size` bytes."""
     if isinstance(kind.length, Multiple):
         return -(-size // kind.length.of) * kind.length.of
-    return compute(kind.length)
+    return stated_in(frame, kind.length)
 
 
 def negative(path: str, bit: int, count: int) -> Fault:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Final, TypeAlias
+from math import lcm
+from typing import Any, Final, TypeAlias, get_args
 
 import construct
 
@@ -19,7 +20,7 @@ __all__ = ["LsbBitStruct", "ScaledAdapter", "TimeAdapter", "quantised", "scaled"
 
 Exact: TypeAlias = int | str | Decimal | Fraction
 """A number without rounding: 2, "0.001", "1/65536", Decimal or Fraction."""
-ROUNDINGS: Final = ("half-even", "half-away", "floor")
+ROUNDINGS: Final = get_args(Rounding)
 
 
 class ScaledAdapter(construct.Adapter):
@@ -27,10 +28,9 @@ class ScaledAdapter(construct.Adapter):
 
     def __init__(self, subcon: Any, step: Fraction, offset: Fraction, unit: str, rounding: Rounding) -> None:
         super().__init__(subcon)
-        whole = step.denominator * offset.denominator // _common(step.denominator, offset.denominator)
-        self.multiply = step.numerator * (whole // step.denominator)
-        self.add = offset.numerator * (whole // offset.denominator)
-        self.divide = whole
+        self.divide = lcm(step.denominator, offset.denominator)
+        self.multiply = int(step * self.divide)
+        self.add = int(offset * self.divide)
         self.unit = unit
         self.rounding = rounding
 
@@ -81,12 +81,6 @@ class LsbBitStruct(construct.Construct):
 
     def _sizeof(self, context: Any, path: str) -> int:
         return int(self._bits()._sizeof(context, path))
-
-
-def _common(left: int, right: int) -> int:
-    while right:
-        left, right = right, left % right
-    return left
 
 
 def scaled(

@@ -68,7 +68,7 @@ def check_agreement(
             found = function(*_arguments(spots, values, roots))
             same = bool(found) == bool(wanted) if tested else bool(found == wanted)
             told = f"is {found!r}, its trace {wanted!r}"
-        except Exception as problem:
+        except Exception as problem:  # of the author's own code, which may raise anything
             same, told = False, f"raises {type(problem).__name__}: {problem}"
         if not same:
             case = ", ".join(

@@ -141,22 +141,23 @@ def _read_padded(source: Any, at: Place) -> Type:
         if at.bits and pattern > 1:
             raise at.refuse(f"the pattern {source.pattern!r} inside a bit region", r"use b'\x00' or b'\x01'")
         return Padding(read_length(source.length, at, "padding"), 1 if at.bits else 8, pattern)
-    if at.bits:
-        raise at.refuse("Padded inside a bit region", "write the field, then Padding")
-    if at.phase:
-        raise at.refuse("Padded that starts within a byte", "write the field, then Padding")
+    _whole_bytes("Padded", at)
     return _padded(source, at, read_length(source.length, at, "length"), pattern)
 
 
 def _read_aligned(source: Any, at: Place) -> Type:
-    if at.bits:
-        raise at.refuse("Aligned inside a bit region", "write the field, then Padding")
-    if at.phase:
-        raise at.refuse("Aligned that starts within a byte", "write the field, then Padding")
+    _whole_bytes("Aligned", at)
     modulus = read_length(source.modulus, at, "modulus")
     if not isinstance(modulus, int) or modulus < 2:
         raise at.refuse("a modulus that is no constant of 2 or more", "state it as a constant")
     return _padded(source, at, Multiple(modulus), source.pattern[0])
+
+
+def _whole_bytes(what: str, at: Place) -> None:
+    if at.bits:
+        raise at.refuse(f"{what} inside a bit region", "write the field, then Padding")
+    if at.phase:
+        raise at.refuse(f"{what} that starts within a byte", "write the field, then Padding")
 
 
 def _padded(source: Any, at: Place, length: int | Expression | Multiple, pattern: int) -> Type:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from wirelock.layout.nodes import (
     Array,
@@ -39,6 +39,9 @@ from wirelock.layout.nodes import (
     VarInt,
 )
 from wirelock.layout.terms import Expression
+
+Reach: TypeAlias = Literal["own", "optional", "rest"]
+"""How a type depends on the end of its region: see reach_of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +161,7 @@ def padding_behind(kind: Padded) -> int | None:
     return kind.length - size.lowest // 8 if isinstance(kind.length, int) else None
 
 
-def reach_of(kind: Type) -> Literal["own", "optional", "rest"]:
+def reach_of(kind: Type) -> Reach:
     """Return how a type depends on the end of its region.
 
     own: not at all. optional: it may be absent where nothing is left. rest: it takes all that is left.
@@ -177,6 +180,6 @@ def reach_of(kind: Type) -> Literal["own", "optional", "rest"]:
     return "own"
 
 
-def _furthest(found: Iterable[Literal["own", "optional", "rest"]]) -> Literal["own", "optional", "rest"]:
+def _furthest(found: Iterable[Reach]) -> Reach:
     every = set(found)
     return "rest" if "rest" in every else "optional" if "optional" in every else "own"

@@ -80,7 +80,7 @@ class _Tracer:
             found = self.copy(*symbols)
         except Untraceable:
             raise
-        except Exception as problem:
+        except Exception as problem:  # of the author's own code, which may raise anything
             raise Untraceable(f"raises {type(problem).__name__}: {problem}") from None
         if found is None:
             raise Untraceable("returns nothing on one of its ways", "return a value in each")

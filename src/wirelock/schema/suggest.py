@@ -91,7 +91,7 @@ def _prove(text: str) -> None:
         exec(compile(text, "<suggestion>", "exec"), {"__name__": "wirelock_suggestion"})
     except SchemaError:
         raise
-    except Exception as problem:
+    except Exception as problem:  # of any name or value of the author's
         told = f"no Record can be made of it: {type(problem).__name__}: {problem}"
         raise SchemaError("", " ".join(told.split()), "rename what has an unusual name") from problem
 
