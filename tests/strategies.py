@@ -35,6 +35,8 @@ from wirelock.layout.nodes import (
     Optional,
     Padded,
     Scaled,
+    Select,
+    Sequence,
     Sized,
     Switch,
     Text,
@@ -73,6 +75,10 @@ def name_layout(layout: Layout) -> tuple[Layout, dict[str, Any]]:
                 return replace(kind, type=name_type(inner))
             case Limited(inner=inner) | Optional(inner=inner) | Padded(inner=inner) | Sized(inner=inner):
                 return replace(kind, inner=name_type(inner))
+            case Sequence(types=types):
+                return replace(kind, types=tuple(map(name_type, types)))
+            case Select(cases=records):
+                return replace(kind, cases=tuple((start, name_type(record)) for start, record in records))
             case Switch():
                 cases = tuple((key, name_type(case)) for key, case in kind.cases)
                 return replace(kind, cases=cases, default=kind.default and name_type(kind.default))
@@ -112,6 +118,10 @@ class Lowerer:
                 return replace(kind, type=self.type(kind.type))
             case Optional() | Padded() | Sized():
                 return replace(kind, inner=self.type(kind.inner))
+            case Sequence(types=types):
+                return replace(kind, types=tuple(map(self.type, types)))
+            case Select(cases=records):
+                return replace(kind, cases=tuple((start, self.type(record)) for start, record in records))
             case Switch():
                 cases = tuple((key, self.type(case)) for key, case in kind.cases)
                 return replace(kind, cases=cases, default=kind.default and self.type(kind.default))

@@ -13,6 +13,7 @@ from tests.strategies_wishes import gather
 from wirelock.layout.nodes import (
     Array,
     Bytes,
+    Checksum,
     Computed,
     Constant,
     Enum,
@@ -26,12 +27,15 @@ from wirelock.layout.nodes import (
     Mapping,
     Multiple,
     Nothing,
+    Opaque,
     Optional,
     Padded,
     Padding,
     Prefix,
     Rest,
     Scaled,
+    Select,
+    Sequence,
     Sized,
     Switch,
     Terminated,
@@ -40,6 +44,7 @@ from wirelock.layout.nodes import (
     Time,
     Until,
     VarInt,
+    checksum_in,
     plain,
 )
 from wirelock.layout.operators import evaluate
@@ -87,7 +92,7 @@ def samples(layout: Layout) -> st.SearchStrategy[tuple[bytes, dict[str, Any]]]:
     def sample(draw: Any) -> tuple[bytes, dict[str, Any]]:
         values, bits = Sampler(draw, wishes).value(layout, None)
         assert len(bits) % 8 == 0
-        return bytes(int(bits[i : i + 8], 2) for i in range(0, len(bits), 8)), values
+        return bit_octets(bits), values
 
     return sample()
 
@@ -137,6 +142,13 @@ class Sampler:
             implied = here.compute(item.derived)
             assume(kind.lowest <= implied <= kind.highest)
             here.values[item.label], bits[item.label] = implied, integer_bits(kind, implied)
+        for item in layout.fields:
+            kind = checksum_in(item.type)
+            if kind is not None and bits[item.label]:
+                found = kind.code(bit_octets(bits[kind.covers]))
+                here.values[item.label] = found
+                of_bytes = isinstance(kind.type, Bytes)
+                bits[item.label] = octet_bits(found) if of_bytes else integer_bits(kind.type, found)
         return here.values, "".join(bits.values())
 
     def _value(self, kind: Any, here: Level, wishes: set[int] | None) -> tuple[Any, str]:
@@ -201,6 +213,18 @@ class Sampler:
             case Computed(expression=expression, boolean=boolean):
                 value = here.compute(expression)
                 return bool(value) if boolean else value, ""
+            case Sequence(types=types):
+                pairs = [self.value(part, here) for part in types]
+                return [value for value, _ in pairs], "".join(bits for _, bits in pairs)
+            case Select(cases=cases):
+                return self.value(self.draw(st.sampled_from([record for _, record in cases])), here)
+            case Checksum(type=inner):  # what it is follows from bits that are not known yet
+                width = inner.bits if isinstance(inner, Integer) else 8 * inner.length
+                return None, "0" * width
+            case Opaque(size=length, code=code):
+                size = self.size(length, here)
+                octets = self.draw(st.binary(min_size=size, max_size=size))
+                return code.parse(octets), octet_bits(octets)
             case Terminated():
                 self.closed = True
                 return None, ""
@@ -398,6 +422,10 @@ def unmarked(octets: bytes, mark: bytes) -> bytes:
     step = len(mark)
     parts = [octets[at : at + step] for at in range(0, len(octets) - step + 1, step)]
     return b"".join(part if part != mark else bytes([part[0] ^ 1]) + part[1:] for part in parts)
+
+
+def bit_octets(bits: str) -> bytes:
+    return bytes(int(bits[at : at + 8], 2) for at in range(0, len(bits), 8))
 
 
 def octet_bits(octets: bytes) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,8 @@ import construct
 from construct import obj_, this
 from hypothesis import strategies as st
 
-from wirelock.layout.adapters import quantised, scaled, ticks
+from wirelock import checksums
+from wirelock.layout.adapters import opaque, quantised, scaled, ticks
 
 MEMBERS = ["RED", "GREEN", "blue", "items", "x", "count"]
 ENCODINGS = {"ascii": 1, "utf8": 1, "utf-16-le": 2, "utf_16_be": 2, "utf_32_le": 4, "utf_32_be": 4}
@@ -166,6 +168,42 @@ class Kinds:
         part = ticks(part, unit="ms") if form == "ticks" else part
         # Visible to conditions only: a Switch over it could ask for values that it never has.
         return maker(part, values), [Seen((), "constant", seen.low, seen.high)]
+
+    # code
+
+    def checksum(self, name: str) -> Any:
+        """Return a Checksum of the RawCopy with that name."""
+        field, function = self.pick(
+            (construct.Int32ub, zlib.crc32),
+            (construct.Int16ul, checksums.crc16_modbus),
+            (construct.Byte, checksums.xor8),
+            (construct.Bytes(16), checksums.md5),
+        )
+        return construct.Checksum(field, function, self.pick(this[name].data, lambda ctx: ctx[name]["data"]))
+
+    def opaque(self, fixed: bool) -> Any:
+        turned = construct.ExprSymmetricAdapter(
+            construct.Bytes(self.number(0, 3)) if fixed else construct.GreedyBytes,
+            lambda octets, _: octets[::-1],
+        )
+        part = opaque("turned", 1, turned)
+        return part if fixed else self.pick(
+            construct.Prefixed(construct.Byte, part), construct.FixedSized(self.number(0, 3), part)
+        ), []
+
+    def sequence(self, contexts: list[Context], depth: int) -> Any:
+        inside = [Context(own=False), *contexts]
+        parts = [self.element(inside, depth + 1, counted=False) for _ in range(self.number(1, 3))]
+        return construct.Sequence(*parts), []
+
+    def select(self, contexts: list[Context], depth: int) -> Any:
+        """Return a Select of records of which each begins with bytes of its own."""
+        starts = self.pick([b"A", b"B"], [b"\0\1", b"\0\2", b"\1"])
+        records = [
+            self.struct(contexts, depth + 1, 2, first=(("lead", (construct.Const(start), [])),))[0]
+            for start in starts
+        ]
+        return construct.Select(*records), []
 
     # what takes no bytes
 

@@ -72,7 +72,8 @@ class Maker(Kinds):
             add(name, made)
         for _ in range(self.number(1, most)):
             forms = ["value"] * 5 + ["hidden", "rebuild", "counted", "computed"]
-            form = self.pick(*forms, *["check"] * bool(here.seen))
+            more = ["check"] * bool(here.seen) + ["summed"] * (not bits and not fixed)
+            form = self.pick(*forms, *more)
             if form == "hidden":
                 name = self.pick(None, None, "_" + next(names))
                 parts.append(construct.Renamed(self.hidden([here, *contexts], bits, fixed), newname=name))
@@ -82,6 +83,18 @@ class Maker(Kinds):
                 parts.append(None)
             elif form == "counted" and not bits and not fixed:
                 parts += self.counted(here, contexts, depth, next(names), next(names))
+            elif form == "summed":
+                name = next(names)
+                part, seen = self.value([here, *contexts], depth)
+                add(
+                    name,
+                    (construct.RawCopy(part), [replace(item, names=("value", *item.names)) for item in seen]),
+                )
+                sums = self.checksum(name)
+                if self.pick(True, False) or (condition := self.condition([here])) is None:
+                    add(self.pick("", "_") + next(names), (sums, []))
+                else:
+                    add(next(names), (construct.If(condition, sums), []))
             elif form == "computed":
                 add(self.pick(next(names), "_" + next(names), None), self.computed([here, *contexts]))
             elif form == "check":
@@ -146,7 +159,8 @@ class Maker(Kinds):
             kinds += ["integer", "integer", "float", "octets", "region", "swapped", "dressed"]
             kinds += ["struct", "fixed_array", "bit_struct"] * depths
         if not bits and not fixed:
-            kinds += ["octets", "padding", "varint", "text", "text", "marked"]
+            kinds += ["octets", "padding", "varint", "text", "text", "marked", "opaque"]
+            kinds += ["sequence", "select"] * depths
             kinds += ["if_", "switch", "either"] * (3 if any(context.seen for context in contexts) else 0)
             kinds += ["array", "prefixed", "until", "sized", "sized", "padded"] * depths
         match self.pick(*kinds):
@@ -156,7 +170,9 @@ class Maker(Kinds):
                 return self.limited(bits, fixed)
             case "mapping" | "scaled" | "ticks" as kind:
                 return getattr(self, kind)(bits)
-            case "text" | "marked" | "until" | "sized" | "padded" | "either" as kind:
+            case "opaque":
+                return self.opaque(fixed)
+            case "text" | "marked" | "until" | "sized" | "padded" | "either" | "sequence" | "select" as kind:
                 return getattr(self, kind)(contexts, depth)
             case "bits":
                 return self.bits_integer()

@@ -16,11 +16,14 @@ from wirelock.layout.nodes import (
     Padding,
     Prefix,
     Rest,
+    Select,
+    Sequence,
     Sized,
     Switch,
     Terminator,
     Text,
     Until,
+    parts_of,
 )
 from wirelock.layout.operators import paths_in
 from wirelock.layout.sizes import size_of
@@ -72,6 +75,9 @@ def gather(kind: Any, around: tuple[Layout, ...], wishes: dict[int, set[int]]) -
             wish(key, {value for value, _ in kind.cases} if kind.default is None else set(range(7)))
             for case in kind.types:
                 gather(case, around, wishes)
+        case Sequence() | Select():
+            for part in parts_of(kind):
+                gather(part, around, wishes)
         case Padded(inner=inner, length=length):
             if not isinstance(length, int | Multiple):
                 lowest = size_of(inner).lowest // 8

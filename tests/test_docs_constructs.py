@@ -15,7 +15,8 @@ import construct as c
 import pytest
 from construct import Array, BitsInteger, BitStruct, Byte, Bytes, GreedyBytes, Int16ub, Struct, obj_, this
 
-from wirelock import LsbBitStruct, SchemaError, quantised, scaled, ticks
+from wirelock import LsbBitStruct, SchemaError, opaque, quantised, scaled, ticks
+from wirelock.checksums import crc32
 from wirelock.layout.adapters import __all__ as ours
 from wirelock.layout.walk import walk
 
@@ -47,6 +48,8 @@ NUMBERS += ["Byte", "Short", "Int", "Long", "Half", "Single", "Double"]
 NATIVE = [name for name in NUMBERS if name[-1] == "n" and "8" not in name]
 ROTATED = c.Transformed(Byte, bytes, 1, bytes, 1)
 NIBBLES = BitStruct("a" / c.Nibble, "b" / c.Nibble)
+
+SUMMED = "a" / c.RawCopy(Byte)
 
 # name: the construct of a field that stands behind a byte n
 TAKEN: dict[str, Any] = {
@@ -102,7 +105,11 @@ TAKEN: dict[str, Any] = {
     "IfThenElse": c.IfThenElse(this.n > 1, Byte, c.Error),
     "Switch": c.Switch(this.n, {1: Byte}, default=c.Error),
     "Optional": c.Optional(Int16ub),
-    "Select": c.Select(Byte, c.Pass),
+    "Select": c.Select(Struct("k" / c.Const(b"a")), Struct("k" / c.Const(b"b"), "v" / Byte)),
+    "Sequence": c.Sequence(Byte, Int16ub),
+    "RawCopy": Struct(SUMMED),
+    "Checksum": Struct(SUMMED, "c" / c.Checksum(c.Int32ub, crc32, this.a.data)),
+    "opaque": opaque("zlib", 1, c.Compressed(GreedyBytes, "zlib")),
     "Error": c.Switch(this.n, {1: Byte}, default=c.Error),
     "Hex": c.Hex(Byte),
     "HexDump": c.HexDump(Bytes(2)),
@@ -115,7 +122,7 @@ TAKEN: dict[str, Any] = {
     "LsbBitStruct": LsbBitStruct("a" / BitsInteger(3), "b" / BitsInteger(5)),
 }
 
-SEQUENCE = c.Sequence(Byte)
+SEQUENCE = c.Sequence(GreedyBytes)
 CHOICE = c.If(this.a > 0, c.Octet)
 REST = Struct("a" / GreedyBytes)
 
@@ -192,8 +199,12 @@ REFUSED: dict[str, list[Any]] = {
     "Seek": [c.Seek(0)],
     "OffsettedEnd": [c.OffsettedEnd(-1, GreedyBytes)],
     "Tell": [c.Tell],
-    "RawCopy": [c.RawCopy(Byte)],
-    "Checksum": [c.Checksum(Byte, sum, this.n)],
+    "RawCopy": [Array(2, c.RawCopy(Byte)), BitStruct("a" / c.RawCopy(c.Octet))],
+    "Checksum": [
+        c.Checksum(Byte, crc32, this.n),
+        Struct(SUMMED, "c" / c.Checksum(Byte, sum, this.a.data)),
+        Struct(SUMMED, "c" / c.Checksum(c.VarInt, crc32, this.a.data)),
+    ],
     "Compressed": [c.Prefixed(Byte, c.Compressed(GreedyBytes, "zlib"))],
     "CompressedLZ4": [lambda: c.CompressedLZ4(GreedyBytes)],
     "EncryptedSym": [lambda: c.EncryptedSym(GreedyBytes, None)],
@@ -232,6 +243,7 @@ REFUSED: dict[str, list[Any]] = {
     ],
     "quantised": [lambda: quantised(Byte, 1, 1), lambda: quantised(Byte, 0.5, 1)],
     "ticks": [ticks(c.Float32b, unit="s")],
+    "opaque": [lambda: opaque("", 1, Byte), lambda: opaque("x", 0, Byte), bits(opaque("x", 1, c.Bit))],
     "LsbBitStruct": [LsbBitStruct("a" / BitsInteger(3)), LsbBitStruct("a" / Array(2, c.Nibble))],
 }
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from wirelock.errors import CaptureError, DecodeError, EncodeError, Fault, SchemaError, WirelockError
-    from wirelock.layout.adapters import LsbBitStruct, quantised, scaled, ticks
+    from wirelock.layout.adapters import LsbBitStruct, opaque, quantised, scaled, ticks
     from wirelock.layout.expression import abs_, max_, min_
     from wirelock.schema.record import Record, derived, layout_of
     from wirelock.schema.registry import Parsed, Protocol, Registry
@@ -37,7 +37,7 @@ _HOMES = {
         "SchemaError",
         "WirelockError",
     ),
-    "wirelock.layout.adapters": ("LsbBitStruct", "quantised", "scaled", "ticks"),
+    "wirelock.layout.adapters": ("LsbBitStruct", "opaque", "quantised", "scaled", "ticks"),
     "wirelock.layout.expression": ("abs_", "max_", "min_"),
     "wirelock.schema.record": ("Record", "derived", "layout_of"),
     "wirelock.schema.registry": ("Parsed", "Protocol", "Registry"),
@@ -47,7 +47,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Record", "Protocol", "Registry", "Rule", "derived", "layout_of", "Parsed",
-    "abs_", "min_", "max_", "LsbBitStruct", "scaled", "quantised", "ticks",
+    "abs_", "min_", "max_", "LsbBitStruct", "scaled", "quantised", "ticks", "opaque",
     "SchemaError", "DecodeError", "EncodeError", "CaptureError", "WirelockError", "Fault",
 ]  # fmt: skip
 

@@ -48,6 +48,11 @@ CODES: Final[dict[str, tuple[str, str]]] = {
         "{found} is more than {allowed}",
         "a number beyond a stated limit: a varint of more than 64 bits",
     ),
+    "checksum": ("{found} is not {allowed}", "a checksum is not that of the bytes that it covers"),
+    "opaque": (
+        "{found} does not take it: {allowed}",
+        "the code of an opaque field refuses it",
+    ),
     "wrong-type": ("{found} is not {allowed}", "a value of another type (building only)"),
     "unknown-version": ("version {found} is none of {allowed}", "the tag's version is not known"),
     "foreign": ("{found} is not {allowed}", "the tag's magic is not ours: another protocol, no fault"),

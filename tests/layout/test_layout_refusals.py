@@ -8,6 +8,7 @@ import pytest
 from construct import BitsInteger, BitStruct, Byte, Bytewise, Flag, Padding, Struct, len_, this
 
 from wirelock import SchemaError
+from wirelock.checksums import xor8
 from wirelock.layout.limits import MAX_ARRAY_DEPTH, MAX_DEPTH
 from wirelock.layout.walk import walk
 
@@ -314,12 +315,8 @@ LATER = {
     "Seek": construct.Seek(0),
     "Tell": construct.Tell,
     "StopIf": construct.StopIf(this.n == 0),
-    "Select": construct.Select(construct.Const(b"a"), construct.Const(b"b")),
     "Union": construct.Union(0, "a" / Byte, "b" / construct.Int8sb),
-    "Sequence": construct.Sequence(Byte, Byte),
     "FocusedSeq": construct.FocusedSeq("a", "a" / Byte),
-    "RawCopy": construct.RawCopy(Byte),
-    "Checksum": construct.Checksum(Byte, lambda data: 0, this.n),
     "ExprAdapter": construct.ExprAdapter(Byte, construct.obj_ + 1, construct.obj_ - 1),
     "ExprValidator": construct.ExprValidator(Byte, construct.obj_ == 1),
     "Slicing": construct.Slicing(construct.Array(3, Byte), 3, 0, 2),
@@ -341,6 +338,60 @@ def test_kinds_that_are_not_read_say_so(name):
         walk(Struct("n" / Byte, "x" / LATER[name], "y" / Byte))
     assert caught.value.path == "x"
     assert "not a kind that wirelock reads" in caught.value.problem
+
+
+def rows(checksum):
+    return Struct("n" / construct.RawCopy(Byte), "x" / checksum)
+
+
+A, B = (Struct("k" / construct.Const(start), "v" / Byte) for start in (b"a", b"b"))
+IN_PARTS = {
+    "an undecided Select": (x(construct.Select(A, Struct("v" / Byte))), "x.<1>", "says which"),
+    "a Select of no records": (x(construct.Select(Byte, construct.Const(b"b"))), "x.<0>", "says which"),
+    "two of a Select alike": (x(construct.Select(A, B, A)), "x.<2>", "two alternatives begin with 61"),
+    "a hidden constant": (
+        x(construct.Select(A, Struct(construct.Const(b"c"), "v" / Byte))), "x.<1>", "no public name"
+    ),
+    "a Sequence to the end": (x(construct.Sequence(construct.GreedyBytes)), "x.[0]", "in a Sequence"),
+    "a Sequence in bits": (bits(construct.Sequence(construct.Bit)), "x", "Sequence inside a bit region"),
+    "a Rebuild in a Sequence": (x(construct.Sequence(construct.Default(Byte, 1))), "x.[0]", "in a Seq"),
+    "a RawCopy in an array": (x(construct.Array(1, construct.RawCopy(Byte))), "x.[]", "RawCopy is not"),
+    "a RawCopy in bits": (bits(construct.RawCopy(construct.Octet)), "x", "inside a bit region"),
+    "a part of a RawCopy": (rows(construct.Bytes(this.n.length)), "x", "a part of a RawCopy"),
+    "a RawCopy as a value": (rows(construct.Bytes(this.n)), "x", "a part of a RawCopy"),
+    "a checksum without a name": (
+        rows(construct.Checksum(Byte, lambda data: 0, this.n.data)), "x", "a function without a name"
+    ),
+    "a checksum of a plain field": (x(construct.Checksum(Byte, xor8, this.n)), "x", "Checksum of"),
+    "a checksum of what lies behind": (rows(construct.Checksum(Byte, xor8, this.y.data)), "x", "Checksum of"),
+    "a checksum of a record around": (
+        rows(Struct("c" / construct.Checksum(Byte, xor8, this._.n.data))), "x.c", "a Checksum of"
+    ),
+    "a checksum of anything": (
+        rows(construct.Checksum(Byte, xor8, lambda ctx: ctx.n.data + b"x")), "x", "Checksum of"
+    ),
+    "a checksum in a float": (rows(construct.Checksum(construct.Half, xor8, this.n.data)), "x", "in Float"),
+    "a checksum in an array": (
+        rows(construct.Array(2, construct.Checksum(Byte, xor8, this.n.data))), "x", "inside of another kind"
+    ),
+    "a checksum as a number": (
+        Struct("n" / construct.RawCopy(Byte), "c" / construct.Checksum(Byte, xor8, this.n.data),
+               "x" / construct.Bytes(this.c)), "x", "read by code"
+    ),
+    "code in bits": (
+        BitStruct("x" / Bytewise(Struct("n" / construct.RawCopy(Byte)))), "", "code inside a bit region"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IN_PARTS)
+def test_kinds_that_are_read_in_part(name):
+    source, path, problem = IN_PARTS[name]
+    with pytest.raises(SchemaError) as caught:
+        walk(source)
+    assert caught.value.path == path
+    assert problem in caught.value.problem
+    assert caught.value.remedy
 
 
 @pytest.mark.parametrize("name", LATER)

@@ -16,6 +16,7 @@ from wirelock.layout.canonical import NAMES, digest, position_text, type_to_json
 from wirelock.layout.nodes import (
     Array,
     Bytes,
+    Checksum,
     Computed,
     Constant,
     Enum,
@@ -30,12 +31,15 @@ from wirelock.layout.nodes import (
     Mapping,
     Multiple,
     Nothing,
+    Opaque,
     Optional,
     Padded,
     Padding,
     Prefix,
     Rest,
     Scaled,
+    Select,
+    Sequence,
     Sized,
     Switch,
     Terminated,
@@ -44,6 +48,7 @@ from wirelock.layout.nodes import (
     Time,
     Until,
     VarInt,
+    parts_of,
 )
 from wirelock.layout.positions import Cursor, reordered
 from wirelock.layout.terms import Length, Limit, Number, Operation, Path, Rule
@@ -86,6 +91,10 @@ def settled(kind: Any, phase: int = 0) -> Any:
             return replace(kind, type=settled(inner, phase))
         case Limited(inner=inner):
             return replace(kind, inner=settled(inner, phase))
+        case Sequence(types=types):
+            return Sequence(tuple(settled(part, phase) for part in types))
+        case Select(cases=records):
+            return Select(tuple((start, settled(record, phase)) for start, record in records))
         case Switch():
             cases = tuple((key, settled(case, phase)) for key, case in kind.cases)
             return replace(kind, cases=cases, default=kind.default and settled(kind.default, phase))
@@ -106,16 +115,7 @@ class Editor:
         return 1 + sum(self.count(inner) for inner in self.inside(kind))
 
     def inside(self, kind: Any) -> list[Any]:
-        match kind:
-            case Layout():
-                return [item.type for item in kind.fields]
-            case Array(element=inner) | If(type=inner) | Limited(inner=inner):
-                return [inner]
-            case Optional(inner=inner) | Padded(inner=inner) | Sized(inner=inner):
-                return [inner]
-            case Switch():
-                return list(kind.types)
-        return []
+        return list(parts_of(kind))
 
     def visit(self, kind: Any) -> Any:
         self.left -= 1
@@ -132,6 +132,10 @@ class Editor:
                 return replace(kind, type=self.visit(kind.type))
             case Limited() | Optional() | Padded() | Sized():
                 return replace(kind, inner=self.visit(kind.inner))
+            case Sequence(types=types):
+                return Sequence(tuple(map(self.visit, types)))
+            case Select(cases=records):
+                return Select(tuple((start, self.visit(record)) for start, record in records))
             case Switch():
                 cases = tuple((key, self.visit(case)) for key, case in kind.cases)
                 return replace(kind, cases=cases, default=kind.default and self.visit(kind.default))
@@ -194,6 +198,23 @@ class Editor:
                 )
             case Time():
                 return self.pick(replace(kind, unit=kind.unit + "s"), replace(kind, epoch=kind.epoch + "s"))
+            case Checksum():
+                return self.pick(
+                    replace(kind, version=kind.version + 1),
+                    replace(kind, function="other"),
+                    replace(kind, covers="other"),
+                    replace(kind, type=Bytes(7)),
+                )
+            case Opaque():
+                return self.pick(
+                    replace(kind, version=kind.version + 1),
+                    replace(kind, name="other"),
+                    replace(kind, size=Rest() if isinstance(kind.size, int) else 7),
+                )
+            case Sequence(types=types):
+                return Sequence(self.listed(types, BYTE))
+            case Select(cases=records):
+                return Select(self.listed(records, (b"new", records[0][1])) or records)
             case Bytes():
                 return Bytes(self.expression(kind.length))
             case Constant(value=bytes(value)):
@@ -301,6 +322,12 @@ def leaves(kind: Any, path: str, place: tuple[str, ...]) -> Any:
             yield from leaves(inner, path, place)
         case Padded(inner=inner) | Sized(inner=inner):
             yield from leaves(inner, path, place)
+        case Sequence(types=types):
+            for number, part in enumerate(types):
+                yield from leaves(part, f"{path}[{number}]", (*place, str(number)))
+        case Select(cases=records):
+            for start, record in records:
+                yield from leaves(record, f"{path}{{{start.hex(' ')}}}", (*place, start.hex()))
         case Switch():
             for key, case in [*kind.cases, *([] if kind.default is None else [("default", kind.default)])]:
                 yield from leaves(case, f"{path}{{{key}}}", (*place, str(key)))

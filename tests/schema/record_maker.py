@@ -15,6 +15,7 @@ from wirelock import Record
 from wirelock.layout.nodes import (
     Array,
     Bytes,
+    Checksum,
     Computed,
     Constant,
     Enum,
@@ -27,11 +28,14 @@ from wirelock.layout.nodes import (
     Limited,
     Mapping,
     Nothing,
+    Opaque,
     Optional,
     Padded,
     Padding,
     Prefix,
     Scaled,
+    Select,
+    Sequence,
     Sized,
     Switch,
     Terminated,
@@ -100,6 +104,16 @@ class Maker:
                 return bool if boolean else int
             case Mapping(members=members):
                 return type(members[0][0])
+            case Sequence(types=types):
+                pairs = zip(source.subcons, types, strict=True)
+                return tuple[tuple(self.annotation(part, inner) for part, inner in pairs)]  # type: ignore[misc]
+            case Select(cases=cases):
+                pairs = zip(source.subcons, cases, strict=True)
+                return Union[tuple(self.annotation(part, inner) for part, (_, inner) in pairs)]  # noqa: UP007
+            case Checksum(type=inner):
+                return int if isinstance(inner, Integer) else bytes
+            case Opaque():
+                return bytes
             case VarInt() | Time():
                 return int
             case Scaled():
@@ -145,7 +159,9 @@ class Maker:
     def bare(self, source: Any) -> Any:
         """Take off what leaves the layout as it is, or lies in it as a limit."""
         source = unwrap(source)
-        while isinstance(source, construct.Default | construct.ExprValidator | construct.Rebuild):
+        while isinstance(
+            source, construct.Default | construct.ExprValidator | construct.Rebuild | construct.RawCopy
+        ):
             source = unwrap(source.subcon)
         return source
 

@@ -255,7 +255,7 @@ SMUGGLED = {
     "a float for a constant": ({"seven": 7.0}, None),
     "a count too high": ({"n": 3}, ("bad-count", "xs", "length 2", "3")),
     "a count too low": ({"n": 1}, ("bad-count", "xs", "length 2", "1")),
-    "an element more than counted": ({"xs": (1, 2, 3)}, ("bad-count", "xs", "length 3", "2")),
+    "an element more than counted": ({"xs": (1, 2, 3), "n": 2}, ("bad-count", "xs", "length 3", "2")),
     "a size that is wrong": ({"size": 4}, ("bad-count", "size", "4", "3")),
     "True for a count": ({"n": True, "xs": (1,)}, ("wrong-type", "n", "bool True", "an int")),
     # arrays

@@ -26,6 +26,8 @@ MESSAGES = {
     "out-of-range": (("5", "0..3"), "5 is not in 0..3"),
     "bad-text": (("ff", "utf-8"), "ff is no utf-8"),
     "too-large": (("ff ff", "64 bits"), "ff ff is more than 64 bits"),
+    "checksum": (("0x01", "0x02"), "0x01 is not 0x02"),
+    "opaque": (("zip (version 1)", "no zip"), "zip (version 1) does not take it: no zip"),
     "wrong-type": (("bool True", "an int"), "bool True is not an int"),
     "unknown-version": (("9", "1, 2"), "version 9 is none of 1, 2"),
     "foreign": (("48 49", "57 53"), "48 49 is not 57 53"),

@@ -53,6 +53,17 @@ class Tail(
     c: int | None
 
 
+class Mapped(
+    Record,
+    layout=Struct(
+        "k" / construct.Mapping(Byte, {"a": 0, "b": 1}),
+        "v" / construct.IfThenElse(this.k == "a", Byte, Bytes(2)),
+    ),
+):
+    k: str
+    v: int | bytes
+
+
 N = "n" / Byte
 Items = tuple[Item, ...]
 Ints = tuple[int, ...]
@@ -164,6 +175,11 @@ KINDS: dict[str, tuple[typing.Any, typing.Any, dict[str, typing.Any]]] = {
     "IfThenElse": (construct.IfThenElse(this.n == 2, Int16ub, Byte), int, {"00 05": 5}),
     "IfThenElse, otherwise": (construct.IfThenElse(this.n == 3, Int16ub, Byte), int, {"05": 5}),
     "an If of nothing": (construct.IfThenElse(this.n == 3, construct.Pass, Byte), int | None, {"05": 5}),
+    "Switch by a Mapping": (
+        Mapped.layout,
+        Mapped,
+        {"00 05": Mapped(k="a", v=5), "01 00 05": Mapped(k="b", v=b"\0\5")},
+    ),
     "Switch or Error": (construct.Switch(this.n, {2: Byte}, default=construct.Error), int, {"05": 5}),
     "Default": (construct.Default(Byte, 7), int, {"05": 5}),
     "Hex": (construct.Hex(Int16ub), int, {"00 05": 5}),

@@ -19,22 +19,26 @@ from wirelock.layout.nodes import (
     If,
     Layout,
     Mapping,
+    Opaque,
     Optional,
     Padded,
+    Select,
+    Sequence,
     Sized,
     Switch,
     Type,
+    has_part,
     layouts_in,
     plain,
 )
 from wirelock.layout.positions import pieces_at
 
 
-def has_validators(layout: Layout) -> bool:
-    """Whether the record or one inside of it has Python validators."""
-    return bool(layout.validators) or any(
-        has_validators(inner) for field in layout.fields for inner in layouts_in(field.type)
-    )
+def runs_python(layout: Layout) -> bool:
+    """Whether the record or one inside of it has Python validators, or values that only code can read."""
+    if layout.validators or has_part(layout, Opaque):
+        return True
+    return any(runs_python(inner) for field in layout.fields for inner in layouts_in(field.type))
 
 
 def adopt(frame: Frame, names: Names, trail: Trail) -> Any:
@@ -51,7 +55,7 @@ def adopt(frame: Frame, names: Names, trail: Trail) -> Any:
 
 
 def unchanged(record: Any, data: bytes, engine: Engine) -> Any:
-    """Return a record that Python validators made, if it still stands for the bytes that it came from.
+    """Return a record that Python code made, if it still stands for the bytes that it came from.
 
     Raises Found where a validator changed a value, be it to one that cannot be sent.
     """
@@ -93,6 +97,12 @@ def _adopted(kind: Type, value: Any, frame: Frame, names: Names, trail: Trail) -
             return tuple(items)
         case If(type=then) | Optional(inner=then) | Padded(inner=then) | Sized(inner=then):
             return _adopted(then, value, frame, names, trail)
+        case Sequence(types=types):
+            return tuple(
+                _adopted(part, item, frame, names, trail) for part, item in zip(types, value, strict=True)
+            )
+        case Select():
+            return adopt(value, names, trail)
         case Switch(key=key, cases=cases, default=default):
             chosen = dict(cases).get(int(frame.compute(key)), default)
             assert chosen is not None

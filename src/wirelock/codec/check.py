@@ -10,7 +10,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from wirelock.codec.code import LEFT_OUT, encoded, settled
 from wirelock.codec.floats import round_float, same_float
+from wirelock.codec.implied import implied
 from wirelock.codec.locate import padded_size, stated_in, until
 from wirelock.codec.scaled import raw_of
 from wirelock.codec.template import Names, template_of
@@ -21,6 +23,7 @@ from wirelock.errors import Fault
 from wirelock.layout.nodes import (
     Array,
     Bytes,
+    Checksum,
     Computed,
     Constant,
     Enum,
@@ -33,12 +36,15 @@ from wirelock.layout.nodes import (
     Layout,
     Mapping,
     Nothing,
+    Opaque,
     Optional,
     Padded,
     Padding,
     Prefix,
     Rest,
     Scaled,
+    Select,
+    Sequence,
     Sized,
     Switch,
     Terminated,
@@ -49,11 +55,9 @@ from wirelock.layout.nodes import (
     Until,
     VarInt,
     plain,
-    valued,
 )
-from wirelock.layout.operators import evaluate, paths_in
+from wirelock.layout.operators import paths_in
 from wirelock.layout.sizes import size_of
-from wirelock.layout.terms import Index, Length, Path
 
 
 def check(layout: Layout, record: Any, names: Names) -> Frame:
@@ -112,6 +116,8 @@ class RecordReader:
                 assert frame is not None
                 if frame.compute(condition):
                     mark.value = self.read(then, value, path, frame)
+                elif value is LEFT_OUT:
+                    mark.value = LEFT_OUT
                 elif value is not None:
                     raise _wrong_type(path, value, "None: the field is absent here")
             case Switch():
@@ -144,6 +150,22 @@ class RecordReader:
                     mark.value = self.read(there, value, path, frame)
                 elif self.absent is None:
                     self.absent = self.bit, path
+            case Sequence(types=types):
+                mark.value = self._sequence(types, value, path, frame)
+            case Select():
+                mark.value = self.read(self._selected(inner, value, path), value, path, frame)
+            case Checksum():
+                mark.value = value
+                if value is LEFT_OUT:
+                    self.bit += size_of(inner).lowest
+                else:
+                    self.read(inner.type, value, path, frame)
+            case Opaque():
+                raw, fault = encoded(inner, value, path)
+                if fault is not None:
+                    raise Found(fault)
+                mark.value = settled(value)
+                self.bit += 8 * len(raw)
             case Computed(expression=expression, boolean=boolean):
                 assert frame is not None
                 mark.value = (bool if boolean else int)(frame.compute(expression))
@@ -192,6 +214,8 @@ class RecordReader:
             name = f"{path}.{field.label}" if path else field.label
             if field.in_record:
                 value = _attribute(record, field, name)
+            elif isinstance(field.type, Checksum):
+                value = LEFT_OUT
             else:
                 value = self._hidden(field, layout, record, frame, path)
             frame.values[field.label] = self.read(field.type, value, name, frame)
@@ -244,6 +268,19 @@ class RecordReader:
         if frame:
             frame.index = outer
         return items
+
+    def _sequence(self, types: tuple[Type, ...], value: Any, path: str, frame: Frame | None) -> list[Any]:
+        if type(value) is not tuple:
+            raise _wrong_type(path, value, "a tuple")
+        self._same_length(len(types), len(value), path, frame)
+        pairs = zip(types, value, strict=True)
+        return [self.read(part, item, f"{path}[{at}]", frame) for at, (part, item) in enumerate(pairs)]
+
+    def _selected(self, kind: Select, value: Any, path: str) -> Layout:
+        for _, layout in kind.cases:
+            if type(value) is template_of(self.names, layout.name).record:
+                return layout
+        raise _wrong_type(path, value, f"one of {', '.join(layout.name for _, layout in kind.cases)}")
 
     def _octets(self, kind: Bytes, value: Any, path: str, frame: Frame | None) -> bytes:
         if type(value) is not bytes:
@@ -362,71 +399,6 @@ def _varint_size(kind: VarInt, value: int) -> int:
 
 def _prefix_size(kind: Integer | VarInt, value: int) -> int:
     return _varint_size(kind, value) if isinstance(kind, VarInt) else kind.bits // 8
-
-
-def implied(
-    item: Field,
-    layout: Layout,
-    record: Any,
-    outer: Callable[[Path | Length | Index], Any],
-    left_out: Callable[[Any], bool] = lambda value: False,
-) -> Any:
-    """Return the value of a constant, absent or derived field, computed from a record's attributes.
-
-    `outer` gives what lies around the record. Other derived fields are computed too, where the record
-    has them not or their value is `left_out`. Raises AttributeError or TypeError where the record lacks
-    what is needed.
-    """
-    kind = plain(item.type)
-    if isinstance(kind, Constant):
-        return kind.value
-    if item.derived is None:
-        return None
-
-    value = int(evaluate(item.derived, lambda wanted: _look(wanted, layout, record, outer, left_out)))
-    return bool(value) if isinstance(kind, Computed) and kind.boolean else value
-
-
-def _look(
-    wanted: Path | Length | Index,
-    layout: Layout,
-    record: Any,
-    outer: Callable[[Path | Length | Index], Any],
-    left_out: Callable[[Any], bool],
-) -> Any:
-    """Return what an expression of this layout finds at a path, for `implied`."""
-    if isinstance(wanted, Index):
-        return outer(wanted)
-    path = wanted.path if isinstance(wanted, Length) else wanted
-    if path.up:
-        return outer(wanted)
-    part = layout[path.names[0]]
-    found: Any = getattr(record, part.label) if part.in_record else None
-    if not part.in_record or left_out(found):
-        found = implied(part, layout, record, outer, left_out)
-    if len(path.names) > 1:
-        inner = valued(part.type)
-        assert isinstance(inner, Layout)
-
-        def around(beyond: Path | Length | Index) -> Any:
-            if isinstance(beyond, Index):
-                return outer(beyond)
-            way = beyond.path if isinstance(beyond, Length) else beyond
-            return _look(_alike(beyond, way.up - 1, way.names), layout, record, outer, left_out)
-
-        return _look(_alike(wanted, 0, path.names[1:]), inner, found, around, left_out)
-    if isinstance(wanted, Length):
-        return len(found)
-    if isinstance(kind := valued(part.type), Mapping):
-        return dict(kind.members)[found]
-    if not isinstance(found, int | float):
-        raise TypeError(found)
-    return found
-
-
-def _alike(wanted: Path | Length, up: int, names: tuple[str, ...]) -> Path | Length:
-    path = Path(up, names)
-    return Length(path) if isinstance(wanted, Length) else path
 
 
 def _attribute(record: Any, field: Field, path: str) -> Any:

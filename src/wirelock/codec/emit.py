@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 import keyword
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -32,6 +32,7 @@ from wirelock.layout.nodes import (
     Scaled,
     Time,
     Type,
+    checksum_in,
     integer_of,
     plain,
 )
@@ -81,7 +82,7 @@ class Writer:
         """Return a new name like the hint."""
         base = "".join(letter if letter.isalnum() else "_" for letter in hint).strip("_") or "value"
         base = base if base.isidentifier() else f"_{base}"
-        base = f"field_{base}" if base.startswith(("STRUCT_", "TABLE_")) else base
+        base = f"field_{base}" if base.startswith(("STRUCT_", "TABLE_", "CODE_")) else base
         found, number = base, 2
         while found in self._taken:
             found, number = f"{base}_{number}", number + 1
@@ -116,6 +117,8 @@ class Constants:
     def __init__(self) -> None:
         self.structs: dict[str, str] = {}
         self.tables: dict[str, str] = {}
+        self.code: dict[str, Callable[..., Any]] = {}
+        """What is called by name, beside the source."""
 
     def struct(self, fmt: str) -> str:
         """Return the name of a compiled format."""
@@ -124,6 +127,12 @@ class Constants:
     def table(self, entries: dict[Any, Any]) -> str:
         """Return the name of a dict."""
         return self.tables.setdefault(repr(entries), f"TABLE_{len(self.tables) + 1}")
+
+    def call(self, function: Callable[..., Any]) -> str:
+        """Return the name of a function that is no source."""
+        name = f"CODE_{len(self.code) + 1}"
+        self.code[name] = function
+        return name
 
     def lines(self) -> list[str]:
         """Return the lines that define the names."""
@@ -152,6 +161,8 @@ class Sight:
     parent: Sight | None
     values: dict[str, Value] = field(default_factory=dict)
     index: str = ""
+    spans: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Where the fields that a checksum covers begin and end."""
 
     def inside(self) -> Sight:
         """Return the sight of a record in this one."""
@@ -200,6 +211,12 @@ class Sight:
             return str(expression)
         text = self.source(expression)
         return f"({text})" if isinstance(expression, Operation) else text
+
+
+def covered(layout: Layout) -> set[str]:
+    """Return the fields of a layout that a checksum covers."""
+    sums = (checksum_in(item.type) for item in layout.fields)
+    return {found.covers for found in sums if found is not None}
 
 
 def emit_rule(writer: Writer, sight: Sight, expression: Expression) -> None:

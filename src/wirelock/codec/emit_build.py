@@ -6,65 +6,70 @@ TypeError or struct.error, or return None. Reads the Layout and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from typing import Final
 
+from wirelock.codec.code import opaque_bytes, summing
 from wirelock.codec.emit import (
     Constants,
     Sight,
     Value,
+    covered,
     emit_rule,
     is_leaf,
     is_unrolled,
     limits_source,
-    padding_size_source,
     padding_source,
     simple_element,
 )
-from wirelock.codec.emit_build_runs import RunWriter
+from wirelock.codec.emit_build_regions import RegionWriter
 from wirelock.errors import SchemaError
 from wirelock.layout.nodes import (
     Array,
     Bytes,
+    Checksum,
     Computed,
     Constant,
+    Field,
     Flags,
     Float,
     If,
     Layout,
     Mapping,
     Nothing,
+    Opaque,
     Optional,
     Padded,
     Padding,
     Prefix,
     Rest,
+    Select,
+    Sequence,
     Sized,
     Switch,
     Terminated,
-    Terminator,
     Text,
     Type,
     Until,
     VarInt,
+    checksum_in,
+    has_part,
     limits_of,
     plain,
     valued,
 )
-from wirelock.layout.sizes import padding_behind, size_of
+from wirelock.layout.sizes import padding_behind
 from wirelock.layout.terms import Expression, Limit
 
-BUILD_NAMES: Final = ("record", "parts", "packed")
+BUILD_NAMES: Final = ("record", "parts", "packed", "given")
 """What the function calls its argument and its own variables."""
 
 
-class BuildEmitter(RunWriter):
+class BuildEmitter(RegionWriter):
     """Writes the build function of one layout."""
 
     def __init__(self, constants: Constants, spelled: dict[str, str], taken: set[str]) -> None:
         super().__init__(constants, spelled, {*taken, *BUILD_NAMES})
-        self.absent = ""
 
     def function(self, layout: Layout) -> list[str]:
         """Return the lines of the function."""
@@ -73,22 +78,12 @@ class BuildEmitter(RunWriter):
         with self._region():
             self._write(layout, value, "", None)
             self.flush()
+        arguments = "record, given=True" if has_part(layout, Checksum) else "record"
         last = "    parts.append("
         if self.appends == 1 and lines and lines[-1].startswith(last):
             lines[-1] = f"    return {lines[-1].removeprefix(last)[:-1]}"
-            return ["def build(record):", *lines]
-        return ["def build(record):", "    parts = []", *lines, '    return b"".join(parts)']
-
-    @contextmanager
-    def _region(self) -> Iterator[None]:
-        """Write a region. Where an Optional in it is absent nothing may follow, to be read in its place."""
-        writer, outer, header = self.writer, self.absent, len(self.writer.lines)
-        self.absent = writer.name("absent")
-        yield
-        if any(self.absent in line for line in writer.lines[header:]):
-            writer.lines.insert(header, "    " * writer.depth + f"{self.absent} = -1")
-            writer.give_up_if(f"{self.absent} >= 0 and any(parts[{self.absent}:])")
-        self.absent = outer
+            return [f"def build({arguments}):", *lines]
+        return [f"def build({arguments}):", "    parts = []", *lines, '    return b"".join(parts)']
 
     # -- reading attributes
 
@@ -178,11 +173,17 @@ class BuildEmitter(RunWriter):
                 own = Sight(sight, value.fields, sight.index if sight else "")
                 if inner.order != "wire":
                     self.flush()
+                sums = covered(inner)
                 for field in inner.fields:
                     name = f"{hint}_{field.label}" if hint else field.label
-                    self._write(field.type, own.values[field.label], name, own)
+                    if field.label in sums:
+                        own.spans[field.label] = self._covered(field, own.values[field.label], name, own)
+                    else:
+                        self._write(field.type, own.values[field.label], name, own)
                 if inner.order != "wire":
                     self.scattered(inner)
+            case Sequence(types=types):
+                self._sequence(types, value, hint, sight)
             case Nothing() | Terminated():
                 if value.text != "None":
                     self.writer.give_up_if(f"{value.text} is not None")
@@ -222,6 +223,15 @@ class BuildEmitter(RunWriter):
                 if limits:
                     writer.unless(limits_source(value.text, limits))
                 self.varint(kind, value.text)
+            case Checksum():
+                self._checksum(kind, value, hint, sight)
+            case Opaque():
+                body = writer.name(f"{hint}_bytes")
+                writer.line(f"{body} = {self.constants.call(partial(opaque_bytes, kind))}({value.text})")
+                writer.give_up_if(f"{body} is None")
+                self.append(body)
+            case Select():
+                self._select(kind, value, hint, sight)
             case Sized():
                 self._sized(kind, value, hint, sight)
             case Padded():
@@ -243,12 +253,53 @@ class BuildEmitter(RunWriter):
             case If(condition=condition, type=then):
                 writer.line(f"if {sight.source(condition)}:")
                 self._block(then, value, hint, sight)
-                writer.line(f"elif {value.text} is not None:")
+                given = "given and " if checksum_in(then) else ""
+                writer.line(f"elif {given}{value.text} is not None:")
                 writer.line("    return None")
             case Switch():
                 self._switch(kind, value, hint, sight)
             case _:
                 raise AssertionError(f"no source for {kind}")
+
+    def _covered(self, field: Field, value: Value, hint: str, sight: Sight) -> tuple[str, str]:
+        """Write a field; return the names of the numbers of its first part and of the one behind it."""
+        writer, start, stop = self.writer, self.writer.name(f"{hint}_start"), self.writer.name(f"{hint}_stop")
+        self.flush()
+        writer.line(f"{start} = len(parts)")
+        self._write(field.type, value, hint, sight)
+        self.flush()
+        writer.line(f"{stop} = len(parts)")
+        self.appends += 2
+        return start, stop
+
+    def _checksum(self, kind: Checksum, value: Value, hint: str, sight: Sight) -> None:
+        """Write the checksum of what was written; one that the record states must be the same."""
+        writer, found = self.writer, self.writer.name(f"{hint}_sum")
+        start, stop = sight.spans[kind.covers]
+        code = self.constants.call(partial(summing, kind))
+        writer.line(f'{found} = {code}(b"".join(parts[{start}:{stop}]))')
+        if value.text != "None":
+            wanted = "bytes" if isinstance(kind.type, Bytes) else "int"
+            writer.give_up_if(f"given and (type({value.text}) is not {wanted} or {value.text} != {found})")
+        self.run.add(kind.type, Value(found, found, trusted=True), (), hint)
+
+    def _sequence(self, types: tuple[Type, ...], value: Value, hint: str, sight: Sight | None) -> None:
+        writer = self.writer
+        writer.give_up_if(f"type({value.text}) is not tuple or len({value.text}) != {len(types)}")
+        names = [writer.name(f"{hint}_{i}") for i in range(len(types))]
+        if names:
+            writer.line(f"({', '.join(names)}{',' * (len(names) == 1)}) = {value.text}")
+        for part, name in zip(types, names, strict=True):
+            self._write(part, self._element(part, name, sight), name, sight)
+
+    def _select(self, kind: Select, value: Value, hint: str, sight: Sight) -> None:
+        writer, word = self.writer, "if"
+        for number, (_, layout) in enumerate(kind.cases):
+            writer.line(f"{word} type({value.text}) is {self.spelled[layout.name]}:")
+            self._block(layout, value, f"{hint}_{number}", sight)
+            word = "elif"
+        writer.line("else:")
+        writer.line("    return None")
 
     def _unrolled(self, kind: Array, value: Value, hint: str, sight: Sight | None) -> None:
         writer, number = self.writer, kind.count
@@ -266,74 +317,6 @@ class BuildEmitter(RunWriter):
         if isinstance(inner, Layout):
             return self._read(inner, name, name, sight)
         return self._plain(inner, name)
-
-    def _sized(self, kind: Sized, value: Value, hint: str, sight: Sight) -> None:
-        writer = self.writer
-        inner, body = plain(kind.inner), writer.name(f"{hint}_bytes")
-        if inner == Bytes(Rest()):
-            writer.give_up_if(f"type({value.text}) is not bytes")
-            if limits := limits_of(kind.inner):
-                writer.unless(limits_source(value.text, limits))
-            writer.line(f"{body} = {value.text}")
-        else:
-            start = writer.name(f"{hint}_start")
-            writer.line(f"{start} = len(parts)")
-            self.appends += 2
-            with self._region():
-                self._write(kind.inner, value, hint, sight)
-                self.flush()
-            writer.line(f'{body} = b"".join(parts[{start}:])')
-            writer.line(f"del parts[{start}:]")
-        self._enclosed(kind, body, hint, sight)
-
-    def _enclosed(self, kind: Sized, body: str, hint: str, sight: Sight) -> None:
-        """Write bytes that fill a region, and what says where it ends."""
-        writer = self.writer
-        if kind.stripped:
-            uneven = f"len({body}) % {kind.stripped} or " if kind.stripped > 1 else ""
-            writer.give_up_if(f"{uneven}strip_nuls({body}, {kind.stripped}) != {body}")
-        match kind.extent:
-            case Terminator(mark=mark):
-                uneven = f"len({body}) % {len(mark)} or " if len(mark) > 1 else ""
-                writer.give_up_if(f"{uneven}find_mark({body}, 0, len({body}), {mark!r}) >= 0")
-                self.append(f"{body} + {mark!r}")
-            case Prefix() as prefix:
-                own = size_of(prefix.integer).lowest // 8 if prefix.includes else 0
-                size = writer.name(f"{hint}_size")
-                writer.line(f"{size} = len({body}){f' + {own}' if own else ''}")
-                self.prefix(prefix, size)
-                self.append(body)
-            case length:
-                wanted = sight.operand(length)
-                writer.give_up_if(f"len({body}) {'>' if kind.stripped else '!='} {wanted}")
-                self.append(f"{body}.ljust({wanted}, b'\\0')" if kind.stripped else body)
-
-    def _text(self, kind: Text, limits: tuple[Limit, ...], value: Value, hint: str, sight: Sight) -> None:
-        writer, inner = self.writer, kind.inner
-        writer.give_up_if(f"type({value.text}) is not str")
-        if limits:
-            writer.unless(limits_source(value.text, limits))
-        body = writer.name(f"{hint}_bytes")
-        writer.line(f'{body} = encode_text({value.text}, "{kind.encoding}", {kind.closed})')
-        writer.give_up_if(f"{body} is None")
-        if isinstance(inner, Sized):
-            self._enclosed(inner, body, hint, sight)
-            return
-        if not isinstance(inner.length, Rest):
-            writer.give_up_if(f"len({body}) != {sight.operand(inner.length)}")
-        self.append(body)
-
-    def _padded(self, kind: Padded, value: Value, hint: str, sight: Sight) -> None:
-        writer = self.writer
-        start, size = writer.name(f"{hint}_start"), writer.name(f"{hint}_padding")
-        writer.line(f"{start} = len(parts)")
-        self.appends += 2
-        self._write(kind.inner, value, hint, sight)
-        self.flush()
-        inner = f"sum(map(len, parts[{start}:]))"
-        writer.line(f"{size} = {padding_size_source(kind, inner, sight)}")
-        writer.give_up_if(f"{size} < 0")
-        self.append(f"{bytes([kind.pattern])!r} * {size}")
 
     def _block(
         self, kind: Type, value: Value, hint: str, sight: Sight, ends: tuple[Expression, str] | None = None

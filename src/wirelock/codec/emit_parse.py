@@ -6,43 +6,48 @@ one call with a dict of proven values. Reads the Layout and nothing else.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
+from wirelock.codec.code import summed
 from wirelock.codec.emit import (
     Constants,
     Run,
     Sight,
     Value,
+    covered,
     emit_rule,
     is_leaf,
     is_unrolled,
     limits_source,
-    padding_size_source,
-    padding_source,
     simple_element,
     wrapped,
 )
-from wirelock.codec.emit_parse_runs import RunReader, targets
+from wirelock.codec.emit_parse_regions import RegionReader
+from wirelock.codec.emit_parse_runs import targets
 from wirelock.codec.template import Names, template_of
 from wirelock.codec.trail import limit_holds
 from wirelock.layout.nodes import (
     Array,
     Bytes,
+    Checksum,
     Computed,
     Field,
     Float,
     If,
     Layout,
     Nothing,
+    Opaque,
     Optional,
     Padded,
     Padding,
     Prefix,
     Rest,
+    Select,
+    Sequence,
     Sized,
     Switch,
     Terminated,
-    Terminator,
     Text,
     Type,
     Until,
@@ -51,13 +56,13 @@ from wirelock.layout.nodes import (
     plain,
 )
 from wirelock.layout.sizes import padding_behind, size_of
-from wirelock.layout.terms import Expression, Length, Limit, Path, Rule
+from wirelock.layout.terms import Length, Limit, Path, Rule
 
 PARSE_NAMES: Final = ("data", "at", "end")
 """What the function calls its arguments."""
 
 
-class ParseEmitter(RunReader):
+class ParseEmitter(RegionReader):
     """Writes the parse function of one layout."""
 
     def __init__(self, constants: Constants, names: Names, spelled: dict[str, str], taken: set[str]) -> None:
@@ -103,8 +108,18 @@ class ParseEmitter(RunReader):
                 if not all(limit_holds(limit, range(inner.count)) for limit in limits_of(kind)):
                     self.writer.line("return None")
                 return Value(text, text, str(inner.count))
+            case Sequence(types=types):
+                parts = [self._value(part, f"{hint}_{i}", sight) for i, part in enumerate(types)]
+                text = f"({', '.join(part.record for part in parts)}{',' * (len(parts) == 1)})"
+                return Value(text, text)
         assert sight is not None
         match inner:
+            case Checksum():
+                return self._checksum(inner, hint, sight)
+            case Opaque(size=size):
+                return self._octets(Bytes(size), hint, sight)  # what it means is read from the bytes again
+            case Select():
+                return self._select(inner, hint, sight)
             case Array():
                 return self._limited(self._array(inner, hint, sight), limits_of(kind))
             case Bytes() | Padding():
@@ -125,11 +140,6 @@ class ParseEmitter(RunReader):
                 return self._switch(inner, hint, sight)
         raise AssertionError(f"no source for {inner}")
 
-    def _limited(self, value: Value, limits: tuple[Limit, ...]) -> Value:
-        if limits:
-            self.writer.unless(limits_source(value.record, limits))
-        return value
-
     def _computed(self, kind: Computed, limits: tuple[Limit, ...], hint: str, sight: Sight) -> Value:
         name = self.writer.name(hint)
         value = Value(name, name)
@@ -149,9 +159,13 @@ class ParseEmitter(RunReader):
         if layout.order != "wire":
             self.flush()
             self.scattering = True
+        sums = covered(layout)
         for field in layout.fields:
             name = f"{hint}_{field.label}" if hint else field.label
-            sight.values[field.label] = self._value(field.type, name, sight)
+            if field.label in sums:
+                self._covered(field, name, sight)
+            else:
+                sight.values[field.label] = self._value(field.type, name, sight)
             if not (field.derived is None or isinstance(field.type, Computed) or _counts(field, layout)):
                 self.checks.append((sight, field))
         if layout.order != "wire":
@@ -166,6 +180,24 @@ class ParseEmitter(RunReader):
             arguments = f"{{{', '.join(items)}}}"
         return Value("", f"new_{layout.name}({arguments})", fields=sight.values)
 
+    def _covered(self, field: Field, hint: str, sight: Sight) -> None:
+        """Read a field and note where it begins and ends."""
+        self.flush()
+        writer, span = self.writer, (self.writer.name(f"{hint}_start"), self.writer.name(f"{hint}_stop"))
+        writer.line(f"{span[0]} = at")
+        sight.values[field.label] = self._value(field.type, hint, sight)
+        self.flush()
+        writer.line(f"{span[1]} = at")
+        sight.spans[field.label] = span
+
+    def _checksum(self, kind: Checksum, hint: str, sight: Sight) -> Value:
+        value = self.leaf(kind.type, hint)
+        self.flush()
+        start, stop = sight.spans[kind.covers]
+        code = self.constants.call(partial(summed, kind))
+        self.writer.give_up_if(f"{value.text} != {code}(data[{start}:{stop}])")
+        return value
+
     def _emit_checks(self) -> None:
         """Write what can only be checked once all fields of the block are there."""
         checks, self.checks = self.checks, []
@@ -177,128 +209,6 @@ class ParseEmitter(RunReader):
                 self.writer.give_up_if(f"{sight.values[check.label].text} != {sight.operand(check.derived)}")
 
     # -- what has no fixed place
-
-    def _octets(self, kind: Bytes | Padding, hint: str, sight: Sight) -> Value:
-        self.flush()
-        name = self.writer.name(hint)
-        if isinstance(kind.length, Rest):
-            self.writer.line(f"{name} = data[at:end]")
-            self.writer.line("at = end")
-            return Value(name, name, f"len({name})")
-        count = self._length(kind.length, f"{hint}_length", sight)
-        self.writer.line(f"{name} = data[at:at + {count}]")
-        if isinstance(kind, Padding):
-            self.writer.give_up_if(f"{name} != {padding_source(kind, count)}")
-            name = "None"
-        self.writer.line(f"at += {count}")
-        return Value(name, name, f"len({name})")
-
-    def _length(self, length: int | Expression, hint: str, sight: Sight) -> str:
-        """Return a name or number for a length, once there are so many bytes left."""
-        if isinstance(length, int):
-            self.writer.give_up_if(f"end - at < {length}")
-            return str(length)
-        count = self._counted(length, hint, sight)
-        self.writer.unless(f"0 <= {count} <= end - at")
-        return count
-
-    def _varint(self, signed: bool, hint: str) -> Value:
-        writer, name = self.writer, self.writer.name(hint)
-        writer.line(f"{name} = read_varint(data, at, end)")
-        writer.give_up_if(f"{name} is None")
-        writer.line(f"({name}, at) = {name}")
-        if signed:
-            writer.line(f"{name} = unzigzag({name})")
-        return Value(name, name)
-
-    def _prefix(self, prefix: Prefix, hint: str) -> str:
-        """Return the name of a count or size that was just read."""
-        if isinstance(prefix.integer, VarInt):
-            self.flush()
-            return self._varint(prefix.integer.zigzag, hint).text
-        text = self.leaf(prefix.integer, hint).text
-        self.flush()
-        return text
-
-    def _extent(self, kind: Sized, hint: str, sight: Sight) -> tuple[str, str]:
-        """Write where a region ends; return the names of its end and of the byte behind it."""
-        self.flush()
-        writer, stop = self.writer, self.writer.name(f"{hint}_end")
-        match kind.extent:
-            case Terminator(mark=mark):
-                writer.line(f"{stop} = find_mark(data, at, end, {mark!r})")
-                writer.give_up_if(f"{stop} < 0")
-                return stop, f"{stop} + {len(mark)}"
-            case Prefix() as prefix:
-                size = self._prefix(prefix, f"{hint}_size")
-                if prefix.includes:
-                    writer.line(f"{size} -= {size_of(prefix.integer).lowest // 8}")
-                writer.unless(f"0 <= {size} <= end - at")
-            case length:
-                size = self._length(length, f"{hint}_size", sight)
-        writer.line(f"{stop} = at + {size}")
-        return stop, stop
-
-    def _content(self, kind: Sized, hint: str, sight: Sight) -> str:
-        """Return the name of the bytes in a region that holds nothing else."""
-        stop, behind = self._extent(kind, hint, sight)
-        name = self.writer.name(hint)
-        self.writer.line(f"{name} = data[at:{stop}]")
-        if kind.stripped:
-            self.writer.line(f"{name} = strip_nuls({name}, {kind.stripped})")
-        self.writer.line(f"at = {behind}")
-        return name
-
-    def _sized(self, kind: Sized, hint: str, sight: Sight) -> Value:
-        writer = self.writer
-        if plain(kind.inner) == Bytes(Rest()):
-            name = self._content(kind, hint, sight)
-            return self._limited(Value(name, name, f"len({name})"), limits_of(kind.inner))
-        stop, behind = self._extent(kind, hint, sight)
-        outer = writer.name("outer_end")
-        writer.line(f"{outer}, end = end, {stop}")
-        value = self._value(kind.inner, hint, sight)
-        self.flush()
-        writer.give_up_if("at != end")
-        assert behind == stop, "a terminator around more than bytes"
-        writer.line(f"end = {outer}")
-        return value
-
-    def _text(self, kind: Text, hint: str, sight: Sight) -> Value:
-        inner = kind.inner
-        if isinstance(inner, Sized):
-            raw = self._content(inner, f"{hint}_bytes", sight)
-        elif isinstance(inner.length, int):
-            raw = self.leaf(inner, f"{hint}_bytes").text
-            self.flush()
-        else:
-            raw = self._octets(inner, f"{hint}_bytes", sight).text
-        name = self.writer.name(hint)
-        self.writer.line(f'{name} = decode_text({raw}, "{kind.encoding}", {kind.closed})')
-        self.writer.give_up_if(f"{name} is None")
-        return Value(name, name, f"len({name})")
-
-    def _padded(self, kind: Padded, hint: str, sight: Sight) -> Value:
-        self.flush()
-        writer = self.writer
-        start, size = writer.name(f"{hint}_start"), writer.name(f"{hint}_padding")
-        writer.line(f"{start} = at")
-        value = self._value(kind.inner, hint, sight)
-        self.flush()
-        writer.line(f"{size} = {padding_size_source(kind, f'at - {start}', sight)}")
-        writer.unless(f"0 <= {size} <= end - at")
-        writer.give_up_if(f"data[at:at + {size}] != {bytes([kind.pattern])!r} * {size}")
-        writer.line(f"at += {size}")
-        return value
-
-    def _counted(self, expression: Expression, hint: str, sight: Sight) -> str:
-        """Return a name or number for a count."""
-        text = sight.source(expression)
-        if isinstance(expression, Path) and text.isidentifier():
-            return text
-        name = self.writer.name(hint)
-        self.writer.line(f"{name} = {text}")
-        return name
 
     def _array(self, kind: Array, hint: str, sight: Sight) -> Value:
         element_size = size_of(kind.element)
@@ -411,6 +321,18 @@ class ParseEmitter(RunReader):
         self._block(then, hint, sight, target)
         self.writer.line("else:")
         self.writer.line(f"    {target} = None")
+        return Value(target, target)
+
+    def _select(self, kind: Select, hint: str, sight: Sight) -> Value:
+        self.flush()
+        target = self.writer.name(hint)
+        word = "if"
+        for number, (start, layout) in enumerate(kind.cases):
+            self.writer.line(f"{word} data.startswith({start!r}, at, end):")
+            self._block(layout, f"{hint}_{number}", sight, target)
+            word = "elif"
+        self.writer.line("else:")
+        self.writer.line("    return None")
         return Value(target, target)
 
     def _switch(self, kind: Switch, hint: str, sight: Sight) -> Value:

@@ -12,7 +12,8 @@ from itertools import count
 from typing import Any, Final
 
 from wirelock.codec.bitorder import in_wire_order
-from wirelock.codec.floats import float_from_bits
+from wirelock.codec.code import checksum_fault, decoded
+from wirelock.codec.raw import check_padding, scalar_from_bits
 from wirelock.codec.text import find_mark, strip_nuls, text_fault
 from wirelock.codec.trail import Found, Frame, Trail, fault_at, scattered, value_text
 from wirelock.codec.varint import read_varint, unzigzag, varint_fault
@@ -20,6 +21,7 @@ from wirelock.errors import Fault
 from wirelock.layout.nodes import (
     Array,
     Bytes,
+    Checksum,
     Computed,
     Constant,
     Enum,
@@ -33,6 +35,7 @@ from wirelock.layout.nodes import (
     Mapping,
     Multiple,
     Nothing,
+    Opaque,
     Optional,
     Padded,
     Padding,
@@ -40,6 +43,8 @@ from wirelock.layout.nodes import (
     Rest,
     Scalar,
     Scaled,
+    Select,
+    Sequence,
     Sized,
     Switch,
     Terminated,
@@ -49,10 +54,9 @@ from wirelock.layout.nodes import (
     Type,
     Until,
     VarInt,
-    integer_of,
     plain,
 )
-from wirelock.layout.positions import offsets, pieces_at
+from wirelock.layout.positions import offsets
 from wirelock.layout.sizes import size_of
 from wirelock.layout.terms import Expression
 
@@ -125,6 +129,16 @@ class LayoutReader:
                 mark.value = self._sized(inner, path, frame)
             case Optional(inner=there):
                 mark.value = self.read(there, path, frame) if self.left else None
+            case Sequence(types=types):
+                mark.value = [self.read(part, f"{path}[{at}]", frame) for at, part in enumerate(types)]
+            case Select():
+                there = selected(inner, self.data, self.byte, self.end, path)
+                mark.value = self.read(there, path, frame)
+            case Checksum():
+                mark.value, mark.fault = self._checksum(inner, path, frame)
+            case Opaque(size=size):
+                byte = self.byte
+                mark.value, mark.fault = decoded(inner, self._octets(Bytes(size), path, frame), path, byte)
             case Computed(expression=expression, boolean=boolean):
                 mark.value = (bool if boolean else int)(_frame(frame).compute(expression))
             case Terminated():
@@ -144,9 +158,10 @@ class LayoutReader:
         starts = {field.label: self.bit for field in layout.fields}
         if layout.order == "wire":
             for field in layout.fields:
-                starts[field.label] = self.bit
+                starts[field.label], first = self.bit, self.byte
                 name = f"{path}.{field.label}" if path else field.label
                 frame.values[field.label] = self.read(field.type, name, frame)
+                frame.spans[field.label] = first, self.byte
         else:
             self._scattered(layout, path, frame)
         for field in layout.fields:
@@ -212,7 +227,16 @@ class LayoutReader:
             raise Found(fault_at("constant", path, bit, kind, value_text(value), value_text(kind.value)))
         return value
 
-    def _octets(self, kind: Bytes | Padding, path: str, frame: Frame | None) -> bytes | None:
+    def _checksum(self, kind: Checksum, path: str, frame: Frame | None) -> tuple[Any, Fault | None]:
+        byte = self.byte
+        if isinstance(kind.type, Integer):
+            value: Any = scalar_from_bits(self._raw(kind, path), kind.type)[0]
+        else:
+            value = self._octets(kind.type, path, frame)
+        first, end = _frame(frame).spans[kind.covers]
+        return value, checksum_fault(kind, value, self.data[first:end], path, byte)
+
+    def _octets(self, kind: Bytes | Padding, path: str, frame: Frame | None) -> Any:
         length = self.left if isinstance(kind.length, Rest) else stated_in(frame, kind.length)
         if length < 0:
             raise Found(negative(path, self.bit, length))
@@ -345,6 +369,20 @@ class LayoutReader:
         return self.read(kind.default, path, frame)
 
 
+def selected(kind: Select, data: bytes, byte: int, end: int, path: str) -> Layout:
+    """Return the record whose first bytes are at `byte`. Raises Found where it is none, or cut short."""
+    there = data[byte:end]
+    for start, layout in kind.cases:
+        if there.startswith(start):
+            return layout
+    begun = [len(start) for start, _ in kind.cases if start.startswith(there)]
+    if begun:
+        raise Found(Fault("truncated", path, str(len(there)), str(min(begun)), byte))
+    longest = max(len(start) for start, _ in kind.cases)
+    known = ", ".join(start.hex(" ") for start, _ in kind.cases)
+    raise Found(Fault("unknown-case", path, there[:longest].hex(" "), known, byte))
+
+
 def _frame(frame: Frame | None) -> Frame:
     assert frame is not None, "an expression outside of a layout"
     return frame
@@ -374,45 +412,3 @@ def padded_size(kind: Padded, size: int, frame: Frame | None) -> int:
 def negative(path: str, bit: int, count: int) -> Fault:
     """Return the fault of a count or length below zero."""
     return Fault("bad-count", path, str(count), "0 or more", bit // 8)
-
-
-def scalar_from_bits(raw: int, kind: Scalar) -> tuple[Any, tuple[str, str] | None]:
-    """Return the value of a scalar's bits as they lie on the wire, most significant first.
-
-    The second part is (found, written) where the value would be written otherwise, else None.
-    """
-    inner = integer_of(kind) or kind
-    if isinstance(inner, Integer | Float) and inner.order == "little":
-        octets = inner.bits // 8
-        raw = int.from_bytes(raw.to_bytes(octets, "big"), "little")
-    match kind:
-        case Flag():
-            return bool(raw), (str(raw), "1") if raw > 1 else None
-        case Float(bits=bits):
-            value = float_from_bits(raw, bits)
-            if value is None:
-                quiet = raw | 1 << {16: 9, 32: 22, 64: 51}[bits]
-                return None, (f"signalling NaN {raw:0{bits // 4}x}", f"{quiet:0{bits // 4}x}")
-            return value, None
-        case Flags():
-            return raw, (f"{raw:#x}", f"{raw & kind.mask:#x}") if raw & ~kind.mask else None
-    assert isinstance(inner, Integer)
-    value = raw - (1 << inner.bits) if inner.signed and raw >> (inner.bits - 1) else raw
-    return kind.value(value) if isinstance(kind, Scaled) else value, None
-
-
-def check_padding(kind: Padding, data: bytes, start: int, stop: int, path: str) -> None:
-    """Raise Found at the first byte between two bits that differs from the padding's pattern."""
-    width, last = stop - start, (stop + 7) // 8
-    wanted = int.from_bytes(bytes([kind.pattern]) * (width // 8), "big")
-    if kind.unit == 1:
-        wanted = kind.pattern * ((1 << width) - 1)
-    whole = int.from_bytes(data[start // 8 : last], "big") >> (8 * last - stop)
-    differs = (whole & ((1 << width) - 1)) ^ wanted
-    if differs:
-        byte = (stop - differs.bit_length()) // 8
-        first, end = max(start, 8 * byte), min(stop, 8 * byte + 8)
-        mask = (1 << (end - first)) - 1
-        found, written = (value >> (stop - end) & mask for value in (wanted ^ differs, wanted))
-        pieces = pieces_at(first, Integer(end - first, False, "big"))
-        raise Found(Fault("not-canonical", path, f"{found:#04x}", f"{written:#04x}", byte, pieces))

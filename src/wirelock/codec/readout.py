@@ -26,6 +26,8 @@ from wirelock.layout.nodes import (
     Padding,
     Prefix,
     Rest,
+    Select,
+    Sequence,
     Sized,
     Switch,
     Terminator,
@@ -191,7 +193,7 @@ class _Rows:
         """Add the rows of a value and of what is inside."""
         mark, kind = node.mark, plain(node.mark.kind)
         match kind:
-            case Layout() | Array():
+            case Layout() | Array() | Sequence():
                 place = len(self.found)
                 if isinstance(kind, Layout) and kind.order != "wire":
                     self._scattered(node, kind, depth + 1)
@@ -203,7 +205,7 @@ class _Rows:
                     end = self.at if mark.end < 0 else mark.end
                     row = self._row(mark.path, depth, mark.kind, mark.bit, end, mark.value, group=True)
                     self.found.insert(place, row)
-            case If() | Optional() | Switch() | Padded() | Sized() if node.inside or mark.end < 0:
+            case If() | Optional() | Switch() | Select() | Padded() | Sized() if node.inside or mark.end < 0:
                 if self._prefix(node, depth):
                     for inner in node.inside:
                         self.add(inner, depth)
@@ -290,7 +292,7 @@ class _Rows:
         kind, end = plain(mark.kind), mark.end
         if isinstance(kind, Text) and isinstance(kind.inner, Sized):
             end = self._text_end(kind.inner, end)
-        state = UNREAD if mark.fault is not None else ""
+        state = UNREAD if mark.fault is not None and mark.value is None else ""
         self._append(mark.path, depth, mark.kind, end, mark.value, state=state)
         if isinstance(kind, Text) and isinstance(kind.inner, Sized):
             self._filling(kind.inner, mark.path, depth, mark.end)

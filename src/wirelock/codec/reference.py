@@ -12,8 +12,9 @@ from typing import Any, Final
 
 import construct
 
-from wirelock.codec.adopt import adopt, has_validators, unchanged
+from wirelock.codec.adopt import adopt, runs_python, unchanged
 from wirelock.codec.check import check
+from wirelock.codec.code import stale_checksum
 from wirelock.codec.locate import trailing
 from wirelock.codec.reference_kinds import located
 from wirelock.codec.reference_reading import Reading
@@ -46,6 +47,17 @@ class ReferenceEngine:
 
     def build(self, record: Any) -> bytes:
         """Return the bytes of a record, which is checked again and must parse back to the same values."""
+        frame, again, data = self._written(record)
+        if (fault := stale_checksum(frame, again)) is not None:
+            raise Found(fault)
+        return data
+
+    def filled(self, record: Any) -> Frame:
+        """Return the values of a record as they are written, with its checksums as they must be."""
+        return self._written(record)[1]
+
+    def _written(self, record: Any) -> tuple[Frame, Frame, bytes]:
+        """Return the values of a record, those of its bytes, and the bytes, whose checksums are computed."""
         frame = check(self._layout, record, self._names)
         try:
             data = bytes(self._construct.build(writable(frame)))
@@ -54,7 +66,7 @@ class ReferenceEngine:
         again, _, taken = self._read(data)
         if taken != len(data) or not same(frame, again):
             raise Found(Fault("not-canonical", "", "the record", "another one"))
-        return data
+        return frame, again, data
 
     def _parse(self, data: bytes, *, exact: bool) -> tuple[Any, int]:
         data = bytes(data)
@@ -64,7 +76,7 @@ class ReferenceEngine:
         if (fault := trail.value_fault()) is not None:
             raise Found(fault)
         record = adopt(frame, self._names, trail)
-        if has_validators(self._layout):
+        if runs_python(self._layout):
             unchanged(record, data[:taken], self)
         return record, taken
 

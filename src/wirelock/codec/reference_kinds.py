@@ -11,15 +11,19 @@ argument for the path of the field. construct's own streams count bytes from the
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import construct
 from construct import evaluate, len_, this
 
-from wirelock.codec.locate import LayoutReader, negative, scalar_from_bits, trailing
+from wirelock.codec.locate import LayoutReader, negative, selected, trailing
+from wirelock.codec.reference_code import Checksum, Opaque
 from wirelock.codec.reference_reading import Reading
+from wirelock.codec.reference_regions import Octets, Padded, Text, content, leaf, sized
 from wirelock.codec.reference_values import (
     FRAME,
+    Copied,
     Repeated,
     Result,
     Typed,
@@ -29,9 +33,7 @@ from wirelock.codec.reference_values import (
     plain_value,
     valued,
 )
-from wirelock.codec.text import find_mark, text_fault
-from wirelock.codec.trail import Found, Frame, fault_at, value_text
-from wirelock.codec.varint import read_varint, varint_fault
+from wirelock.codec.trail import Found, Frame, fault_at
 from wirelock.errors import Fault
 from wirelock.layout import nodes
 from wirelock.layout.adapters import LsbBitStruct
@@ -43,6 +45,8 @@ from wirelock.layout.walk import prefixed_array, unwrap
 def located(source: Any, kind: Type) -> Any:
     """Clone a construct beside its type, so that reading leaves the marks that locate leaves."""
     source, inner = bare(source), plain(kind)
+    if isinstance(source, construct.RawCopy):
+        return _RawCopy(located(source.subcon, kind))
     if isinstance(source, construct.Transformed | LsbBitStruct):
         return _Region(valued(source, kind), kind)
     match inner:
@@ -56,14 +60,22 @@ def located(source: Any, kind: Type) -> Any:
             part = _Switch(source, inner)
         case nodes.Optional(inner=there):
             part = _Optional(located(source.subcons[0], there))
+        case nodes.Sequence():
+            part = _sequence(source, inner)
+        case nodes.Select():
+            part = _Select(source, inner)
+        case nodes.Checksum():
+            part = Checksum(source, inner)
+        case nodes.Opaque():
+            part = Opaque(inner)
         case nodes.Sized():
-            part = _sized(source, inner, located(_content(source), inner.inner))
+            part = sized(source, inner, located(content(source), inner.inner))
         case nodes.Text():
-            part = _Text(source, inner)
+            part = Text(source, inner)
         case nodes.Padded(inner=there):
-            part = _Padded(over(source, located(source.subcon, there)))
+            part = Padded(over(source, located(source.subcon, there)))
         case nodes.Bytes() | nodes.Padding():
-            part = _Octets(source)
+            part = Octets(source)
         case nodes.Computed():
             part = Result(source, inner)
         case nodes.Terminated():
@@ -71,13 +83,8 @@ def located(source: Any, kind: Type) -> Any:
         case nodes.Nothing():
             part = construct.Pass  # in place of a Check too: the rule of that is the layout's
         case _:
-            part = _leaf(source, inner)
+            part = leaf(source, inner)
     return _Marked(part, kind)
-
-
-def _leaf(source: Any, kind: Type) -> Any:
-    made = valued(source, kind)
-    return _VarInt(made) if isinstance(kind, nodes.VarInt) else _Leaf(made, kind)
 
 
 def _array(source: Any, kind: nodes.Array) -> Any:
@@ -92,7 +99,7 @@ def _array(source: Any, kind: nodes.Array) -> Any:
     assert prefixed is not None
     element = _Element(located(prefixed[1], kind.element))
     items = _Items(construct.Array(this.count, element), kind)
-    counted = construct.Rebuild(_leaf(prefixed[0], kind.count.integer), len_(this.items))
+    counted = construct.Rebuild(leaf(prefixed[0], kind.count.integer), len_(this.items))
     counted.name, items.name = "count", "items"
     return construct.FocusedSeq("items", counted, items)
 
@@ -104,19 +111,56 @@ def _if(source: Any, kind: Type) -> Any:
     return construct.IfThenElse(source.condfunc, construct.Pass, located(other, kind))
 
 
-def _content(source: Any) -> Any:
-    """Return what is inside of a Prefixed, FixedSized or NullTerminated, without the stripping."""
-    inner = bare(source.subcon)
-    return bare(inner.subcon) if isinstance(inner, construct.NullStripped) else inner
+def _sequence(source: Any, kind: nodes.Sequence) -> Any:
+    parts = zip(source.subcons, kind.types, strict=True)
+    return construct.Sequence(*(_Part(located(part, inner), at) for at, (part, inner) in enumerate(parts)))
 
 
-def _sized(source: Any, kind: nodes.Sized, content: Any) -> Any:
-    """Clone a region around the clone of its content."""
-    inside, stripper = _Inside(content), bare(source.subcon)
-    made = over(source, over(stripper, inside) if kind.stripped else inside)
-    if isinstance(kind.extent, nodes.Prefix):
-        made.lengthfield = _Size(_leaf(source.lengthfield, kind.extent.integer), kind)
-    return _Sized(made, kind)
+class _Part(construct.Subconstruct):
+    """One value of a Sequence."""
+
+    def __init__(self, subcon: Any, number: int) -> None:
+        super().__init__(subcon)
+        self.number = number
+
+    def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
+        return self.subcon._parsereport(stream, context, f"{path}[{self.number}]")
+
+
+class _RawCopy(construct.Subconstruct):
+    """A field whose bytes a Checksum asks for."""
+
+    def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
+        start = stream.tell()
+        value = self.subcon._parsereport(stream, context, path)
+        return Copied(value=value, data=context._params._reading.data[start : stream.tell()])
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
+        inside = io.BytesIO()
+        value = self.subcon._build(obj, inside, context, path)
+        stream.write(inside.getvalue())
+        return Copied(value=value, data=inside.getvalue())
+
+
+class _Select(construct.Construct):
+    """A Select that is decided by the first bytes, or by the record that is written."""
+
+    def __init__(self, source: Any, kind: nodes.Select) -> None:
+        super().__init__()
+        self.kind = kind
+        pairs = zip(source.subcons, kind.cases, strict=True)
+        self.clones = [(layout, located(part, layout)) for part, (_, layout) in pairs]
+
+    def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
+        reading = context._params._reading
+        there = selected(self.kind, reading.data, stream.tell(), reading.end, path)
+        return self._clone(there)._parsereport(stream, context, path)
+
+    def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
+        return self._clone(obj[FRAME].layout)._build(obj, stream, context, path)
+
+    def _clone(self, wanted: Layout) -> Any:
+        return next(clone for layout, clone in self.clones if layout is wanted)
 
 
 class _Marked(Typed):
@@ -127,146 +171,6 @@ class _Marked(Typed):
         value = self.subcon._parsereport(stream, context, path)
         mark.value = plain_value(value)
         mark.end = 8 * stream.tell()
-        return value
-
-
-class _Leaf(Typed):
-    """A value of fixed size: it fits, is the constant if there is one, and would be written the same."""
-
-    def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
-        reading, start = context._params._reading, stream.tell()
-        reading.fit(path, start, size_of(self.kind).lowest // 8)
-        value = self.subcon._parsereport(stream, context, path)
-        if isinstance(self.kind, nodes.Constant):
-            if value != self.kind.value:
-                found, allowed = value_text(value), value_text(self.kind.value)
-                raise Found(fault_at("constant", path, 8 * start, self.kind, found, allowed))
-            return value
-        raw = int.from_bytes(reading.data[start : stream.tell()], "big")
-        if (written := scalar_from_bits(raw, self.kind)[1]) is not None:
-            raise Found(fault_at("not-canonical", path, 8 * start, self.kind, *written))
-        return value
-
-
-class _VarInt(construct.Subconstruct):
-    """An integer of variable length, which construct would read at any length."""
-
-    def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
-        reading, start = context._params._reading, stream.tell()
-        if read_varint(reading.data, start, reading.end) is None:
-            raise Found(varint_fault(reading.data, start, reading.end, path))
-        return self.subcon._parsereport(stream, context, path)
-
-
-class _Octets(construct.Subconstruct):
-    """Bytes or padding, whose length construct computes."""
-
-    def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
-        reading, start = context._params._reading, stream.tell()
-        if isinstance(self.subcon, construct.Bytes | construct.Padded):
-            length = int(evaluate(self.subcon.length, context))
-            if length < 0:
-                raise Found(negative(path, 8 * start, length))
-            reading.fit(path, start, length)
-        value = self.subcon._parsereport(stream, context, path)
-        if isinstance(self.subcon, construct.Padded):
-            reading.check_padding(path, start, stream.tell(), self.subcon.pattern[0])
-        return value
-
-
-class _Text(construct.Construct):
-    """Text, whose bytes leave no mark of their own."""
-
-    def __init__(self, source: Any, kind: nodes.Text) -> None:
-        super().__init__()
-        self.source = source
-        self.kind = kind
-        region = bare(source.subcon)
-        if isinstance(kind.inner, nodes.Sized):
-            self.raw = _sized(region, kind.inner, _Octets(_content(region)))
-        else:
-            self.raw = _Octets(region)
-
-    def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
-        mark, start = context._params._reading.trail.marks[-1], stream.tell()
-        raw = self.raw._parsereport(stream, context, path)
-        mark.fault = text_fault(raw, self.kind.encoding, self.kind.closed, path, start)
-        if mark.fault is None:
-            return self.source._decode(raw, context, path)
-        if mark.fault.code != "bad-text":
-            raise Found(mark.fault)
-        return None
-
-    def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
-        self.raw._build(self.source._encode(obj, context, path), stream, context, path)
-        return obj
-
-
-class _Size(Typed):
-    """The size in front of a region, whose bytes must be there."""
-
-    def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
-        start = stream.tell()
-        stated = self.subcon._parsereport(stream, context, path)
-        size = stated - (stream.tell() - start) * self.kind.extent.includes
-        _check_size(size, start, stream.tell(), context, path)
-        return stated
-
-
-class _Sized(Typed):
-    """A region, which construct reads as a stream of its own."""
-
-    def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
-        reading, start = context._params._reading, stream.tell()
-        if isinstance(self.subcon, construct.NullTerminated):
-            mark = self.subcon.term
-            if find_mark(reading.data, start, reading.end, mark) < 0:
-                reading.fit(path, start, reading.end - start + len(mark))
-        elif isinstance(self.subcon, construct.FixedSized):
-            _check_size(int(evaluate(self.subcon.length, context)), start, start, context, path)
-        return self.subcon._parsereport(stream, context, path)
-
-
-def _check_size(size: int, start: int, at: int, context: Any, path: str) -> None:
-    """Raise Found where a region of a value that starts at byte `start` cannot lie at byte `at`."""
-    if size < 0:
-        raise Found(negative(path, 8 * start, size))
-    context._params._reading.fit(path, at, size)
-
-
-class _Inside(construct.Subconstruct):
-    """The inside of a region, all of whose stream must be read."""
-
-    def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
-        reading = context._params._reading
-        outer, reading.end = reading.end, stream.tell() + stream.getbuffer().nbytes
-        value = self.subcon._parsereport(stream, context, path)
-        if left := reading.end - stream.tell():
-            raise Found(trailing(stream.tell(), left, path))
-        reading.end = outer
-        return value
-
-
-class _Padded(construct.Subconstruct):
-    """A Padded or Aligned around something; what that is comes first, and then how long it may be."""
-
-    def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
-        reading, start = context._params._reading, stream.tell()
-        length = None
-        if isinstance(self.subcon, construct.Padded):
-            length = int(evaluate(self.subcon.length, context))
-        value = self.subcon.subcon._parsereport(stream, context, path)
-        at = stream.tell()
-        size = at - start
-        if length is None:
-            length = size + -size % evaluate(self.subcon.modulus, context)
-        if length < 0:
-            raise Found(negative(path, 8 * start, length))
-        if length < size:
-            raise Found(Fault("bad-count", path, str(size), f"{length} or less", start))
-        reading.fit(path, at, length - size)
-        stream.read(length - size)
-        reading.check_padding(path, at, stream.tell(), self.subcon.pattern[0])
         return value
 
 

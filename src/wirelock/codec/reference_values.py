@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 import construct
@@ -17,8 +18,20 @@ from wirelock.codec.trail import Frame
 from wirelock.layout import nodes
 from wirelock.layout.adapters import LsbBitStruct, ScaledAdapter, TimeAdapter
 from wirelock.layout.named import Named, named
-from wirelock.layout.nodes import Type, plain
+from wirelock.layout.nodes import Type, checksum_in, plain
 from wirelock.layout.walk import prefixed_array, unwrap
+
+
+class Copied(construct.Container):
+    """What a RawCopy gives: the `value`, and as `data` the bytes that it was read from or written as."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A value that code gave, which is no value of construct's."""
+
+    value: Any
+
 
 FRAME: Final = "#frame"
 """Under this key a Container of construct's holds the frame of its record. No field has such a label."""
@@ -46,6 +59,10 @@ class _NoKey:
 def plain_value(value: Any) -> Any:
     """Return a value of construct's as a frame holds it."""
     match value:
+        case Copied():
+            return plain_value(value.value)
+        case Held():
+            return value.value
         case dict():
             return value[FRAME]
         case list():
@@ -61,7 +78,7 @@ def writable(value: Any) -> Any:
     """Return a value of a frame as construct builds from it."""
     match value:
         case Frame(values=values):
-            return {label: writable(item) for label, item in values.items()}
+            return {label: writable(item) for label, item in values.items()} | {FRAME: value}
         case list():
             return [writable(item) for item in value]
     return value
@@ -80,10 +97,11 @@ def joined(native: Any, found: Any) -> Any:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Whether two values are the same bytes."""
+    """Whether two values are the same bytes, whatever their checksums."""
     match left:
         case Frame(values=values):
-            return all(same(item, right.values[label]) for label, item in values.items())
+            sums = {item.label for item in left.layout.fields if checksum_in(item.type) is not None}
+            return all(same(item, right.values[label]) for label, item in values.items() if label not in sums)
         case list():
             return len(left) == len(right) and all(map(same, left, right))
         case float():
@@ -123,7 +141,7 @@ def valued(source: Any, kind: Any) -> Any:
             return over(source, valued(source.subcon, kind.inner))
         case construct.Select():
             return construct.Optional(valued(source.subcons[0], kind.inner))
-        case construct.Const():
+        case construct.Const() | construct.RawCopy():
             return valued(source.subcon, kind)
         case construct.Enum(encmapping=members) | construct.FlagsEnum(flags=members):
             return _Names(valued(source.subcon, kind), members)

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from typing import Any, Protocol, TypeAlias
 
+from wirelock.codec.trail import Frame
+
 
 @dataclass(frozen=True, slots=True)
 class Template:
@@ -51,3 +53,6 @@ class Engine(Protocol):
 
     def build(self, record: Any) -> bytes:
         """Return the bytes of a record, after checking it again."""
+
+    def filled(self, record: Any) -> Frame:
+        """Return the values of a record as they are written, with its checksums as they must be."""

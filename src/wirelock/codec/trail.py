@@ -39,6 +39,8 @@ class Frame:
     parent: Frame | None
     values: dict[str, Any] = field(default_factory=dict)
     index: int = 0
+    spans: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """The bytes of each field that was read: the first, and the one behind the last."""
 
     def value_of(self, wanted: Path | Length | Index) -> Any:
         """Return the value at a path, the length of what is there, or the element's number."""

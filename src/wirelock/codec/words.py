@@ -15,6 +15,7 @@ from wirelock.codec.trail import value_text
 from wirelock.layout.nodes import (
     Array,
     Bytes,
+    Checksum,
     Computed,
     Constant,
     Enum,
@@ -24,9 +25,12 @@ from wirelock.layout.nodes import (
     Layout,
     Mapping,
     Nothing,
+    Opaque,
     Optional,
     Padding,
     Scaled,
+    Select,
+    Sequence,
     Switch,
     Terminated,
     Text,
@@ -45,9 +49,9 @@ def words(kind: Type, value: Any) -> tuple[str, str]:
     match plain(kind):
         case Layout(name=name):
             return "", name
-        case Array() if value is None:  # it was not read to its end
+        case Array() | Sequence() | Select() if value is None:  # it was not read to its end
             return "", ""
-        case Array():
+        case Array() | Sequence():
             return "", f"{len(value)} element{'' if len(value) == 1 else 's'}"
         case If() | Optional() | Switch() if value is None:
             return "", "absent"
@@ -74,6 +78,10 @@ def words(kind: Type, value: Any) -> tuple[str, str]:
             return value_text(value), _time_words(value, unit, epoch)
         case Text():
             return quoted(value), ""
+        case Checksum(function=name, covers=covers):
+            return value_text(value), f"{name} of {covers}"
+        case Opaque():
+            return "", quoted(f"{value!r:.80}")[1:-1]
         case Computed():
             return value_text(value), "computed"
     return value_text(value), ""

@@ -1,7 +1,7 @@
-"""Constructs of wirelock's own, each carrying its description: scaled and time integers, bit fields.
+"""Constructs of wirelock's own, each carrying its description: scaled and time integers, bit fields, code.
 
-They parse and build with plain construct too. The walk reads them as nodes.Scaled, nodes.Time, and a
-Layout with its bits least significant first.
+They parse and build with plain construct too. The walk reads them as nodes.Scaled, nodes.Time, a Layout
+with its bits least significant first, and nodes.Opaque.
 """
 
 from __future__ import annotations
@@ -16,7 +16,16 @@ import construct
 from wirelock.errors import SchemaError
 from wirelock.layout.nodes import Rounding
 
-__all__ = ["LsbBitStruct", "ScaledAdapter", "TimeAdapter", "quantised", "scaled", "ticks"]
+__all__ = [
+    "LsbBitStruct",
+    "OpaqueAdapter",
+    "ScaledAdapter",
+    "TimeAdapter",
+    "opaque",
+    "quantised",
+    "scaled",
+    "ticks",
+]
 
 Exact: TypeAlias = int | str | Decimal | Fraction
 """A number without rounding: 2, "0.001", "1/65536", Decimal or Fraction."""
@@ -54,6 +63,14 @@ class TimeAdapter(construct.Adapter):
 
     def _encode(self, obj: int, context: Any, path: str) -> int:
         return obj
+
+
+class OpaqueAdapter(construct.Subconstruct):
+    """A construct whose code has a name and a version."""
+
+    def __init__(self, name: str, version: int, subcon: Any) -> None:
+        super().__init__(subcon)
+        self.code, self.version = name, version
 
 
 class LsbBitStruct(construct.Construct):
@@ -119,6 +136,23 @@ def quantised(
 def ticks(subcon: Any, *, unit: str, epoch: str = "") -> TimeAdapter:
     """An integer that counts `unit` ("ns", "ms", "tick") since `epoch` ("unix", or none): an int as it is."""
     return TimeAdapter(subcon, unit, epoch)
+
+
+def opaque(name: str, version: int, subcon: Any) -> OpaqueAdapter:
+    """Bytes that only code can read: an Adapter of your own, or a tunnel such as Compressed.
+
+    The lock knows the code by `name` and `version` alone: give it a new version when it changes what it
+    reads or writes. `subcon` sees its own bytes and no other field; where it has no fixed size it takes all
+    bytes of its region. What it reads it must write again as the same bytes, otherwise these bytes are no
+    record. The annotation of the field says which values it gives.
+
+    Raises SchemaError for an empty name, or a version below 1.
+    """
+    if not isinstance(name, str) or not name or not name.isprintable():
+        raise SchemaError("", f"code named {name!r}", 'name it, as in opaque("zlib", 1, ...)')
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise SchemaError("", f"the version {version!r}", "count versions from 1")
+    return OpaqueAdapter(name, version, subcon)
 
 
 def _exact(value: Exact, what: str) -> Fraction:

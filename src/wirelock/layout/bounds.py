@@ -12,6 +12,7 @@ from wirelock.errors import SchemaError
 from wirelock.layout.nodes import (
     Array,
     Bytes,
+    Checksum,
     Computed,
     Constant,
     Enum,
@@ -21,6 +22,7 @@ from wirelock.layout.nodes import (
     Integer,
     Layout,
     Mapping,
+    Opaque,
     Scaled,
     Text,
     Time,
@@ -62,6 +64,8 @@ def bounds_of(found: Type | None, path: Path, where: str) -> Interval:
             raise SchemaError(where, f"`{path}` is no integer", f"its length is len_(this.{path})")
         case Text():
             raise SchemaError(where, f"`{path}` is text", "read a number that says the same, such as an Enum")
+        case Opaque() | Checksum():
+            raise SchemaError(where, f"`{path}` is read by code", "read a plain number that says the same")
         case Layout():
             raise SchemaError(where, f"`{path}` is a whole record", "name one of its fields")
     raise SchemaError(

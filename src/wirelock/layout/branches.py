@@ -1,4 +1,4 @@
-"""construct's choices -> types of nodes: If, IfThenElse, Switch and Optional."""
+"""construct's choices -> types of nodes: If, IfThenElse, Switch, Optional and Select."""
 
 from __future__ import annotations
 
@@ -16,17 +16,23 @@ from wirelock.layout.expression import (
 from wirelock.layout.leaves import Place, unwrap
 from wirelock.layout.limits import MAX_CASES
 from wirelock.layout.nodes import (
+    Constant,
     Enum,
     If,
+    Integer,
+    Layout,
     Nothing,
+    Opaque,
     Optional,
     Padding,
+    Select,
     Switch,
     Terminated,
     Type,
     valued,
 )
 from wirelock.layout.remedies import REMEDIES
+from wirelock.layout.scope import UNKNOWN
 from wirelock.layout.sizes import size_of
 from wirelock.layout.terms import Number, Operation, Path
 
@@ -51,9 +57,51 @@ def _read_if(source: Any, at: Place) -> Type:
     return Switch(Operation("==", (negated, Number(0))), read, None)
 
 
+def _read_select(source: Any, at: Place) -> Type:
+    """Read a Select: which alternative it is must be plain from the first bytes, or from there being none."""
+    if len(source.subcons) == 2 and unwrap(source.subcons[1]) is construct.Pass:
+        return _read_optional(source, at)
+    _no_choice_in_bits("Select", at)
+    if at.phase:
+        raise at.refuse("Select that starts within a byte", "let it start with a byte")
+    cases: list[tuple[bytes, Layout]] = []
+    for number, part in enumerate(source.subcons):
+        here = at.deeper().within(f"<{number}>")
+        found = here.read(part)
+        start = _begins_with(found) if isinstance(found, Layout) else b""
+        if found is UNKNOWN:
+            continue
+        if not start or not isinstance(found, Layout):
+            raise here.refuse(
+                "nothing says which alternative it is", f"begin each with a Const; {REMEDIES['Select']}"
+            )
+        if any(start.startswith(other) or other.startswith(start) for other, _ in cases):
+            raise here.refuse(f"two alternatives begin with {start.hex(' ')}", "give each a Const of its own")
+        if not found.fields[0].in_record:
+            raise here.refuse(
+                "the constant that says which alternative it is has no public name", "name it, as kind"
+            )
+        cases.append((start, found))
+    return Select(tuple(cases)) if cases else UNKNOWN
+
+
+def _begins_with(layout: Layout) -> bytes:
+    """Return the bytes that a record always begins with."""
+    start = b""
+    for item in layout.fields if layout.order == "wire" else ():
+        match item.type:
+            case Constant(value=bytes(value)) if not item.position.pieces:
+                start += value
+            case Constant(type=Integer(bits=bits, signed=signed, order=order), value=int(value)) if (
+                not item.position.pieces
+            ):
+                start += value.to_bytes(bits // 8, order, signed=signed)
+            case _:
+                break
+    return start
+
+
 def _read_optional(source: Any, at: Place) -> Type:
-    if len(source.subcons) != 2 or unwrap(source.subcons[1]) is not construct.Pass:
-        raise at.refuse("Select is not a kind that wirelock reads here", REMEDIES["Select"])
     if at.bits:
         raise at.refuse("Optional inside a bit region", "put it behind the region")
     inner = at.deeper().read(source.subcons[0])
@@ -71,7 +119,7 @@ def _may_be_none(kind: Type) -> bool:
     inner = valued(kind)
     if isinstance(inner, Switch):
         return any(map(_may_be_none, inner.types))
-    return isinstance(inner, Nothing | Padding | Terminated | If | Optional)
+    return isinstance(inner, Nothing | Padding | Terminated | If | Optional | Opaque)
 
 
 def _read_switch(source: Any, at: Place) -> Type:
@@ -117,5 +165,5 @@ def _no_choice_in_bits(what: str, at: Place) -> None:
 BRANCHES: Final[dict[type, Callable[[Any, Place], Type]]] = {
     construct.IfThenElse: _read_if,
     construct.Switch: _read_switch,
-    construct.Select: _read_optional,
+    construct.Select: _read_select,
 }

@@ -23,6 +23,8 @@ from wirelock.layout.nodes import (
     Padded,
     Position,
     Prefix,
+    Select,
+    Sequence,
     Sized,
     Switch,
     Type,
@@ -181,6 +183,8 @@ class _Boxes:
                 parts = [(f"{path}[{number}]", element) for number in range(count)]
             case Sized(inner=inner, extent=int()) | Padded(inner=inner, length=int()):
                 parts = [(path, inner)]
+            case Sequence(types=types):
+                parts = [(f"{path}[{number}]", part) for number, part in enumerate(types)]
             case _:
                 return False
         sizes = [size_of(part) for _, part in parts]
@@ -267,6 +271,12 @@ def _inside(kind: Type, path: str) -> Iterator[tuple[str, Layout]]:
             yield from _inside(inner, path)
         case Padded(inner=inner) | Sized(inner=inner):
             yield from _inside(inner, path)
+        case Sequence(types=types):
+            for number, part in enumerate(types):
+                yield from _inside(part, f"{path}[{number}]")
+        case Select(cases=records):
+            for start, record in records:
+                yield f"{path}{{{start.hex(' ')}}}", record
         case Switch(cases=cases, default=default):
             for key, case in cases:
                 yield from _inside(case, f"{path}{{{key}}}")

@@ -15,6 +15,7 @@ from wirelock.errors import piece_text
 from wirelock.layout.nodes import (
     Array,
     Bytes,
+    Checksum,
     Computed,
     Constant,
     Enum,
@@ -29,6 +30,7 @@ from wirelock.layout.nodes import (
     Mapping,
     Multiple,
     Nothing,
+    Opaque,
     Optional,
     Padded,
     Padding,
@@ -36,6 +38,8 @@ from wirelock.layout.nodes import (
     Prefix,
     Rest,
     Scaled,
+    Select,
+    Sequence,
     Sized,
     Switch,
     Terminated,
@@ -161,6 +165,16 @@ def type_to_json(kind: Type) -> dict[str, Any]:
             return {"kind": "padding", "length": _count_to_json(length), "unit": unit, "pattern": pattern}
         case Nothing():
             return {"kind": "nothing"}
+        case Checksum(type=inner, function=name, version=version, covers=covers):
+            function = {"function": name, "version": version, "covers": covers}
+            return {"kind": "checksum", **function, "of": type_to_json(inner)}
+        case Opaque(name=name, version=version, size=size):
+            return {"kind": "opaque", "code": name, "version": version, "length": _count_to_json(size)}
+        case Sequence(types=types):
+            return {"kind": "sequence", "of": [type_to_json(part) for part in types]}
+        case Select(cases=records):
+            choices = [{"begins": start.hex(), "of": type_to_json(record)} for start, record in records]
+            return {"kind": "select", "cases": choices}
         case Array(element=element, count=count):
             return {"kind": "array", "count": _count_to_json(count), "of": type_to_json(element)}
         case If(condition=condition, type=then):

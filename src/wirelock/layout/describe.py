@@ -11,6 +11,7 @@ from wirelock.layout.canonical import position_text
 from wirelock.layout.nodes import (
     Array,
     Bytes,
+    Checksum,
     Computed,
     Constant,
     Enum,
@@ -24,12 +25,15 @@ from wirelock.layout.nodes import (
     Mapping,
     Multiple,
     Nothing,
+    Opaque,
     Optional,
     Padded,
     Padding,
     Prefix,
     Rest,
     Scaled,
+    Select,
+    Sequence,
     Sized,
     Switch,
     Terminated,
@@ -73,16 +77,18 @@ def describe(layout: Layout, depth: int = 0) -> Iterator[FieldText]:
             kind += f" = {expression_text(item.derived)}"
         yield FieldText(depth, position_text(item.position), item.label, kind, item.doc)
         choice = plain(item.type)
-        if isinstance(choice, Switch):
+        if isinstance(choice, Switch | Select):
             yield from _cases(choice, item.label, depth + 1)
             continue
         for inner in layouts_in(item.type):
             yield from describe(inner, depth + 1)
 
 
-def _cases(choice: Switch, label: str, depth: int) -> Iterator[FieldText]:
+def _cases(choice: Switch | Select, label: str, depth: int) -> Iterator[FieldText]:
     cases: list[tuple[object, Type]] = [*choice.cases]
-    if choice.default is not None:
+    if isinstance(choice, Select):
+        cases = [(start.hex(" "), record) for start, record in choice.cases]
+    elif choice.default is not None:
         cases.append(("default", choice.default))
     for key, kind in cases:
         yield FieldText(depth, "", f"{label}{{{key}}}", type_text(kind), "")
@@ -183,6 +189,15 @@ def type_text(kind: Type) -> str:
             told = "; ".join(f"{case}: {type_text(then)}" for case, then in cases)
             rest = "" if default is None else f"; else {type_text(default)}"
             return f"by {_words(key)}: {told}{rest}"
+        case Checksum(type=inner, function=name, version=version, covers=covers):
+            return f"{type_text(inner)}, {name} (version {version}) of {covers}"
+        case Opaque(name=name, version=version, size=size):
+            return f"{type_text(Bytes(size))} read by {name} (version {version})"
+        case Sequence(types=types):
+            return f"({', '.join(map(type_text, types))})"
+        case Select(cases=records):
+            told = "; ".join(f"{start.hex(' ')}: {type_text(record)}" for start, record in records)
+            return f"by its first bytes: {told}"
         case Layout(name=name):
             return name or "record"
 

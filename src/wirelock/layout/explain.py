@@ -46,7 +46,7 @@ def _read(source: Any, at: Place) -> Type:
         return UNKNOWN  # type: ignore[no-any-return]
 
 
-_INSIDE = ("Array", "GreedyRange", "RepeatUntil", "Switch", "IfThenElse")
+_INSIDE = ("Select", "Array", "GreedyRange", "RepeatUntil", "Switch", "IfThenElse")
 
 
 def _parts(source: Any) -> list[tuple[str, Any]]:
@@ -54,6 +54,8 @@ def _parts(source: Any) -> list[tuple[str, Any]]:
     match kind_name(source):
         case "Array" | "GreedyRange" | "RepeatUntil":
             return [("[]", source.subcon)]
+        case "Select" | "Sequence":
+            return [(f"<{number}>", part) for number, part in enumerate(source.subcons)]
         case "Switch":
             cases = [(f"<{name}>", case) for name, case in source.cases.items()]
             return [*cases, ("<default>", source.default)]

@@ -27,8 +27,8 @@ from wirelock.layout.terms import Expression, Index, Length, Number, Operation, 
 from wirelock.layout.trace import trace
 
 __all__ = [
-    "CONTEXT_NAMES", "Scope", "abs_", "interval_of", "max_", "member_value", "min_", "read_condition",
-    "read_count", "read_expression", "read_until",
+    "CONTEXT_NAMES", "Scope", "abs_", "interval_of", "max_", "member_value", "min_", "path_names",
+    "read_condition",     "read_count", "read_expression", "read_until",
 ]  # fmt: skip
 
 MAX_PARTS: Final = 2000
@@ -71,7 +71,7 @@ def read_until(predicate: Any, element: Type, scope: Scope, where: str) -> Expre
     It is an expression over `obj_`, or a function of the element, the elements so far and the context.
     """
     for path, _ in paths_read(predicate):
-        if _names(path)[0] == "this":  # construct would look `this.n` up in the element
+        if path_names(path)[0] == "this":  # construct would look `this.n` up in the element
             raise SchemaError(
                 where,
                 "`this` means the element here, not the context",
@@ -156,7 +156,7 @@ def _read_traced(source: FunctionType, scope: Scope, where: str, tested: bool) -
 
 def _spot(source: Any, is_length: bool, scope: Scope, where: str) -> Spot:
     """Return what a traced function reads at a path."""
-    root, names = _names(source)
+    root, names = path_names(source)
     if _is_index(source):
         return Spot(root, tuple(names), Index(), None, _INDEX)
     path = _path(source, scope, where)
@@ -169,7 +169,7 @@ def _spot(source: Any, is_length: bool, scope: Scope, where: str) -> Spot:
     return Spot(root, tuple(names), path, kind, bounds)
 
 
-def _names(path: Any) -> tuple[str, list[Any]]:
+def path_names(path: Any) -> tuple[str, list[Any]]:
     """Return what one of construct's paths starts from, and the names from there on."""
     names: list[Any] = []
     while (parent := path._Path__parent) is not None:
@@ -179,7 +179,7 @@ def _names(path: Any) -> tuple[str, list[Any]]:
 
 
 def _is_index(source: Any) -> bool:
-    return isinstance(source, ConstructPath) and _names(source) == ("this", ["_index"])
+    return isinstance(source, ConstructPath) and path_names(source) == ("this", ["_index"])
 
 
 def _read_path(source: Any, scope: Scope, where: str) -> Bounded:
@@ -205,7 +205,7 @@ def _holder(path: Path, scope: Scope, where: str) -> Type | None:
 
 
 def _path(source: Any, scope: Scope, where: str) -> Path:
-    root, names = _names(source)
+    root, names = path_names(source)
     up = 0
     if root == "this":
         while names and names[0] == "_":
@@ -227,7 +227,7 @@ def _path(source: Any, scope: Scope, where: str) -> Path:
         return Path(0, (ELEMENT, *names))
     if not names:
         raise SchemaError(where, f"`{source!r}` is a whole record", "name one of its fields")
-    return Path(scope.climb(up, where), tuple(names))
+    return scope.through_copies(Path(scope.climb(up, where), tuple(names)), where)
 
 
 def _read_function(source: Any, scope: Scope, where: str, depth: int) -> Bounded:

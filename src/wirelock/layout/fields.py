@@ -10,13 +10,26 @@ from dataclasses import replace
 from typing import Any
 
 from wirelock.layout.leaves import Place
-from wirelock.layout.nodes import Array, Bytes, Field, Integer, Layout, Type
+from wirelock.layout.nodes import (
+    Array,
+    Bytes,
+    Checksum,
+    Field,
+    Integer,
+    Layout,
+    Opaque,
+    Type,
+    checksum_in,
+    parts_of,
+)
 from wirelock.layout.operators import paths_in
 from wirelock.layout.scope import CONTEXT_NAMES, UNKNOWN
 from wirelock.layout.sizes import reach_of, size_of
 from wirelock.layout.terms import Length, Path
 
-__all__ = ["check_behind", "check_computable", "check_name", "derive_counts"]
+__all__ = [
+    "check_behind", "check_checksums", "check_computable", "check_name", "derive_counts", "holds_code",
+]  # fmt: skip
 
 
 def check_name(name: Any, at: Place) -> None:
@@ -43,6 +56,25 @@ def check_behind(fields: list[Field], kind: Type, at: Place) -> None:
             raise at.refuse(
                 told, f"put {field.label} last, or use If with a field that says whether it is there"
             )
+
+
+def holds_code(kind: Type) -> bool:
+    """Whether a type is read by code, or something inside of it at any depth."""
+    if isinstance(kind, Layout) and any(item.copied for item in kind.fields):
+        return True
+    return isinstance(kind, Checksum | Opaque) or any(map(holds_code, parts_of(kind)))
+
+
+def check_checksums(kind: Type, at: Place) -> None:
+    """Refuse a checksum that is no field of the layout whose bytes it covers."""
+    if checksum_in(kind) is None and _holds_checksum(kind):
+        raise at.refuse("a Checksum inside of another kind", "put it straight into the Struct, or into an If")
+
+
+def _holds_checksum(kind: Type) -> bool:
+    if isinstance(kind, Layout):
+        return False
+    return isinstance(kind, Checksum) or any(map(_holds_checksum, parts_of(kind)))
 
 
 def derive_counts(fields: list[Field]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from typing import Any, get_args
 
 from wirelock.errors import SchemaError
@@ -11,6 +11,7 @@ from wirelock.layout.limits import ENCODINGS, MAX_BITS, MAX_EXACT, MAX_LENGTH
 from wirelock.layout.nodes import (
     Array,
     Bytes,
+    Checksum,
     Computed,
     Constant,
     Enum,
@@ -25,6 +26,7 @@ from wirelock.layout.nodes import (
     Mapping,
     Multiple,
     Nothing,
+    Opaque,
     Optional,
     Order,
     Padded,
@@ -33,6 +35,8 @@ from wirelock.layout.nodes import (
     Rest,
     Rounding,
     Scaled,
+    Select,
+    Sequence,
     Sized,
     Switch,
     Terminated,
@@ -182,6 +186,20 @@ def _plain_from_json(found: Any, phase: int) -> Type:
             )
         case "nothing":
             return Nothing()
+        case "checksum":
+            inner = type_from_json(found["of"])
+            if not isinstance(inner, Integer | Bytes):
+                raise ValueError(f"a checksum in {inner!r}")
+            return Checksum(inner, _text(found["function"]), _version(found), _text(found["covers"]))
+        case "opaque":
+            return Opaque(_text(found["code"]), _version(found), _extent_from_json(found["length"], Rest))
+        case "sequence":
+            return Sequence(tuple(type_from_json(part, phase) for part in found["of"]))
+        case "select":
+            records = tuple(
+                (bytes.fromhex(case["begins"]), _layout(case["of"], phase)) for case in found["cases"]
+            )
+            return Select(records)
         case "array":
             return Array(
                 type_from_json(found["of"], phase), _extent_from_json(found["count"], Prefix, Rest, Until)
@@ -193,6 +211,10 @@ def _plain_from_json(found: Any, phase: int) -> Type:
             default = type_from_json(found["default"], phase) if "default" in found else None
             return Switch(expression_from_json(found["key"]), cases, default)
     raise ValueError(f"kind {found['kind']!r}")
+
+
+def _version(found: Any) -> int:
+    return int(_one_of(found["version"], range(1, MAX_LENGTH + 1)))
 
 
 def _members(found: Any, integer: Integer) -> tuple[tuple[str, int], ...]:
@@ -210,8 +232,8 @@ def _integer(found: Any) -> Integer:
     )
 
 
-def _one_of(found: Any, allowed: Sequence[Any]) -> Any:
-    if type(found) is not type(allowed[0]) or found not in allowed:
+def _one_of(found: Any, allowed: Collection[Any]) -> Any:
+    if type(found) is not type(next(iter(allowed))) or found not in allowed:
         raise ValueError(f"{found!r} in place of {allowed!r}")
     return found
 

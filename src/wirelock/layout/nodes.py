@@ -7,134 +7,40 @@ is what bounds greedy kinds: the record, or the inside of a Sized. Knows nothing
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
+from wirelock.layout.scalars import (
+    ByteOrder,
+    Enum,
+    Flag,
+    Flags,
+    Float,
+    Integer,
+    Mapping,
+    Rounding,
+    Scalar,
+    Scaled,
+    Time,
+    VarInt,
+    by_value,
+)
 from wirelock.layout.terms import Expression, Limit, Rule, own_names
 
-ByteOrder: TypeAlias = Literal["big", "little"]
+__all__ = [
+    "Array", "ByteOrder", "Bytes", "Checksum", "Computed", "Constant", "Enum", "Field", "Flag", "Flags",
+    "Float", "If", "Integer", "Layout", "Limited", "Mapping", "Multiple", "Nothing", "Opaque", "Optional",
+    "Order", "Padded", "Padding", "Position", "Prefix", "Rest", "Rounding", "Scalar", "Scaled", "Select",
+    "Sequence", "Sized", "Switch", "Terminated", "Terminator", "Text", "Time", "Type", "Until", "VarInt",
+    "by_value", "checksum_in", "has_part", "integer_of", "layouts_in", "limits_of", "parts_of", "plain",
+    "valued",
+]  # fmt: skip
+
 Order: TypeAlias = Literal["wire", "least-first", "bytes-swapped", "bits-swapped"]
 """wire: each field from its most significant bit, as it comes. least-first: bit i of the layout is bit i % 8
 of byte i // 8, each field from its least. bytes-swapped, bits-swapped: as wire, then turned round."""
-
-
-@dataclass(frozen=True, slots=True)
-class Integer:
-    """A two's complement or unsigned integer; `order` is "big" where there is but one byte."""
-
-    bits: int
-    signed: bool
-    order: ByteOrder
-
-    @property
-    def lowest(self) -> int:
-        """The least value that fits."""
-        return -(1 << (self.bits - 1)) if self.signed else 0
-
-    @property
-    def highest(self) -> int:
-        """The greatest value that fits."""
-        return (1 << (self.bits - self.signed)) - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Float:
-    """IEEE 754 binary16, binary32 or binary64."""
-
-    bits: int
-    order: ByteOrder
-
-
-@dataclass(frozen=True, slots=True)
-class Flag:
-    """A bool in one bit, or in one byte that may be 0 or 1 only."""
-
-    bits: int
-
-
-@dataclass(frozen=True, slots=True)
-class Enum:
-    """An integer that must be one of `members` (name, value)."""
-
-    integer: Integer
-    members: tuple[tuple[str, int], ...]
-    name: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Flags:
-    """An integer whose set bits must all belong to `members` (name, mask)."""
-
-    integer: Integer
-    members: tuple[tuple[str, int], ...]
-    name: str = ""
-
-    @property
-    def mask(self) -> int:
-        """All the bits that have a name."""
-        mask = 0
-        for _, bit in self.members:
-            mask |= bit
-        return mask
-
-
-@dataclass(frozen=True, slots=True)
-class Mapping:
-    """An integer that stands for one of `members` (key, value); the record holds the key."""
-
-    integer: Integer
-    members: tuple[tuple[str | int, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Scaled:
-    """An integer on the wire, a float in the record: (raw * multiply + add) / divide.
-
-    The numerator is an exact integer below 2**53, so that the one division in binary64 gives the same
-    float everywhere. `rounding` says how a value between two steps is rounded when a record is made.
-    """
-
-    integer: Integer
-    multiply: int
-    add: int
-    divide: int
-    unit: str
-    rounding: Rounding
-
-    def value(self, raw: int) -> float:
-        """Return the float that an integer of the wire stands for."""
-        return (raw * self.multiply + self.add) / self.divide
-
-
-@dataclass(frozen=True, slots=True)
-class Time:
-    """An integer that counts `unit` (such as "ms") since `epoch`, which may be empty."""
-
-    integer: Integer
-    unit: str
-    epoch: str
-
-
-@dataclass(frozen=True, slots=True)
-class VarInt:
-    """Seven bits a byte, least significant first, in the fewest bytes; 64 bits at most.
-
-    With `zigzag` signed: 0, -1, 1, -2 are written as 0, 1, 2, 3.
-    """
-
-    zigzag: bool
-
-    @property
-    def lowest(self) -> int:
-        """The least value that fits."""
-        return -(1 << 63) if self.zigzag else 0
-
-    @property
-    def highest(self) -> int:
-        """The greatest value that fits."""
-        return (1 << 63) - 1 if self.zigzag else (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +174,13 @@ class Array:
 
 
 @dataclass(frozen=True, slots=True)
+class Sequence:
+    """Values of these types, one behind the other, without names."""
+
+    types: tuple[Type, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Optional:
     """`inner`, or nothing and None exactly when no bytes are left in the region."""
 
@@ -295,6 +208,43 @@ class Switch:
         """Every type that can stand here."""
         types = tuple(case for _, case in self.cases)
         return types if self.default is None else (*types, self.default)
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """The record that begins with the bytes that are there: (those bytes, record) each.
+
+    No record's bytes begin with those of another one.
+    """
+
+    cases: tuple[tuple[bytes, Layout], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Checksum:
+    """What a function gives for the bytes of the field `covers`, which lies before it in the same layout.
+
+    `function` and `version` name the function; `code` is it, and no part of the description.
+    """
+
+    type: Integer | Bytes
+    function: str
+    version: int
+    covers: str
+    code: Callable[[bytes], int | bytes] | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """`size` bytes that only code can read, which is named `name` in `version`.
+
+    `code` is a construct that parses and builds those bytes alone, and no part of the description.
+    """
+
+    name: str
+    version: int
+    size: int | Rest
+    code: Any = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,6 +284,8 @@ class Field:
     derived: Expression | None = None
     doc: str = field(default="", compare=False)
     default: Any = field(default=None, compare=False)
+    copied: bool = field(default=False, compare=False)
+    """Whether it is a RawCopy, whose value an expression reaches as `this.name.value`."""
 
     @property
     def in_record(self) -> bool:
@@ -383,12 +335,10 @@ class Layout:
         raise KeyError(label)
 
 
-Rounding: TypeAlias = Literal["half-even", "half-away", "floor"]
-
-Scalar: TypeAlias = Integer | Float | Flag | Enum | Flags | Mapping | Scaled | Time
 Type: TypeAlias = (
     Scalar | VarInt | Bytes | Text | Constant | Padding | Nothing | Terminated | Computed
     | Array | If | Optional | Switch | Padded | Sized | Limited | Layout
+    | Sequence | Select | Checksum | Opaque
 )  # fmt: skip
 
 
@@ -402,11 +352,6 @@ def integer_of(kind: Type) -> Integer | None:
         case Scaled(integer=inner) | Time(integer=inner) | Constant(type=Integer() as inner):
             return inner
     return None
-
-
-def by_value(members: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
-    """Return members in the order of their values: in which order a class lists them changes nothing."""
-    return tuple(sorted(members, key=lambda member: (member[1], member[0])))
 
 
 def plain(kind: Type) -> Type:
@@ -426,15 +371,38 @@ def limits_of(kind: Type) -> tuple[Limit, ...]:
     return kind.limits if isinstance(kind, Limited) else ()
 
 
+def checksum_in(kind: Type) -> Checksum | None:
+    """Return the checksum that a field is, be it one that may be absent."""
+    while isinstance(kind, If):
+        kind = kind.type
+    return kind if isinstance(kind, Checksum) else None
+
+
+def parts_of(kind: Type) -> tuple[Type, ...]:
+    """Return the types directly inside a type."""
+    match kind:
+        case Layout(fields=fields):
+            return tuple(item.type for item in fields)
+        case Array(element=inner) | If(type=inner) | Limited(inner=inner):
+            return (inner,)
+        case Optional(inner=inner) | Padded(inner=inner) | Sized(inner=inner):
+            return (inner,)
+        case Switch(types=types) | Sequence(types=types):
+            return types
+        case Select(cases=cases):
+            return tuple(layout for _, layout in cases)
+    return ()
+
+
+def has_part(kind: Type, wanted: type[Checksum | Opaque]) -> bool:
+    """Whether a type is of a kind, or one inside of it at any depth."""
+    return isinstance(kind, wanted) or any(has_part(part, wanted) for part in parts_of(kind))
+
+
 def layouts_in(kind: Type) -> Iterator[Layout]:
     """Yield the layouts directly inside a type, not those inside of them."""
-    match kind:
-        case Layout():
-            yield kind
-        case Array(element=inner) | If(type=inner) | Limited(inner=inner):
-            yield from layouts_in(inner)
-        case Optional(inner=inner) | Padded(inner=inner) | Sized(inner=inner):
-            yield from layouts_in(inner)
-        case Switch(types=types):
-            for part in types:
-                yield from layouts_in(part)
+    if isinstance(kind, Layout):
+        yield kind
+        return
+    for part in parts_of(kind):
+        yield from layouts_in(part)

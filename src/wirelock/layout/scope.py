@@ -48,6 +48,8 @@ class Scope:
         self.layout = layout
         self.types: dict[str, Type] = {} if element is None else {ELEMENT: element}
         self.of_element = element is not None
+        self.copied: set[str] = set()
+        """The fields that are RawCopies: their values are reached by `.value`."""
         self.indexed: bool = element is None and (parent is None or parent.indexed)
         self.budget = 0
 
@@ -75,15 +77,45 @@ class Scope:
         """How many contexts lie around this one."""
         return 0 if self.parent is None else self.parent.depth + 1
 
-    def resolve(self, path: Path, where: str) -> Type | None:
-        """Return the type at a path; None outside of what is known. Raises SchemaError if not there."""
+    def through_copies(self, path: Path, where: str) -> Path:
+        """Return a path without the `value` behind each RawCopy. Raises SchemaError for its other parts."""
+        scope = self._around(path.up)
+        if scope is None:
+            return path
+        fields, copied = scope.types, scope.copied
+        names: list[str] = []
+        waiting = list(path.names)
+        while waiting:
+            name = waiting.pop(0)
+            names.append(name)
+            if name in copied:
+                if waiting[:1] != ["value"]:
+                    told = f"`{path}` is a part of a RawCopy"
+                    raise SchemaError(
+                        where, told, f"read {'.'.join(names)}.value, or cover it with a Checksum"
+                    )
+                del waiting[0]
+            found = valued(fields[name]) if name in fields else None
+            if not isinstance(found, Layout):
+                break
+            fields = {item.name: item.type for item in found.fields if item.name}
+            copied = {item.label for item in found.fields if item.copied}
+        return Path(path.up, (*names, *waiting))
+
+    def _around(self, up: int) -> Scope | None:
+        """Return the scope of a layout so many layouts out; None outside of what is known."""
         scope: Scope | None = self
         while scope and not scope.layout:
             scope = scope.parent
-        for _ in range(path.up):
+        for _ in range(up):
             scope = scope.parent if scope else None
             while scope and not scope.layout:
                 scope = scope.parent
+        return scope
+
+    def resolve(self, path: Path, where: str) -> Type | None:
+        """Return the type at a path; None outside of what is known. Raises SchemaError if not there."""
+        scope = self._around(path.up)
         if scope is None:
             return None
         fields, seen = scope.types, ""

@@ -38,7 +38,8 @@ def read_prefix(source: Any, at: Place, what: str) -> Integer | VarInt:
     return found
 
 
-def _bytes_only(source: Any, at: Place) -> None:
+def byte_aligned(source: Any, at: Place) -> None:
+    """Raise SchemaError for what does not start with a byte."""
     if at.bits:
         raise at.refuse(f"{kind_name(source)} inside a bit region", "put it behind the region")
     if at.phase:
@@ -46,7 +47,7 @@ def _bytes_only(source: Any, at: Place) -> None:
 
 
 def _read_greedy_bytes(source: Any, at: Place) -> Type:
-    _bytes_only(source, at)
+    byte_aligned(source, at)
     return Bytes(Rest())
 
 
@@ -60,7 +61,7 @@ def _read_bytes(source: Any, at: Place) -> Type:
 
 
 def _read_prefixed(source: Any, at: Place) -> Type:
-    _bytes_only(source, at)
+    byte_aligned(source, at)
     prefix = read_prefix(source.lengthfield, at, "size")
     if source.includelength and isinstance(prefix, VarInt):
         raise at.refuse("a size of no fixed width cannot count itself", "leave out includelength")
@@ -68,7 +69,7 @@ def _read_prefixed(source: Any, at: Place) -> Type:
 
 
 def _read_fixed_sized(source: Any, at: Place) -> Type:
-    _bytes_only(source, at)
+    byte_aligned(source, at)
     extent = read_length(source.length, at, "size")
     inner = unwrap(source.subcon)
     if not isinstance(inner, construct.NullStripped):
@@ -85,7 +86,7 @@ def _read_fixed_sized(source: Any, at: Place) -> Type:
 
 
 def _read_null_terminated(source: Any, at: Place) -> Type:
-    _bytes_only(source, at)
+    byte_aligned(source, at)
     if source.include or not source.consume or not source.require:
         raise at.refuse(
             "a terminator that is included, left behind or not required", "use the defaults of NullTerminated"
@@ -115,7 +116,7 @@ def _inside(source: Any, at: Place) -> Type:
 
 
 def _read_text(source: Any, at: Place) -> Type:
-    _bytes_only(source, at)
+    byte_aligned(source, at)
     try:
         encoding = lookup(source.encoding).name
     except (LookupError, TypeError):
@@ -176,7 +177,7 @@ def _padded(source: Any, at: Place, length: int | Expression | Multiple, pattern
 
 
 def _read_varint(source: Any, at: Place) -> Type:
-    _bytes_only(source, at)
+    byte_aligned(source, at)
     return VarInt(source is construct.ZigZag)
 
 

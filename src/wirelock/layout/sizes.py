@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 from wirelock.layout.nodes import (
     Array,
     Bytes,
+    Checksum,
     Computed,
     Constant,
     Enum,
@@ -22,12 +23,15 @@ from wirelock.layout.nodes import (
     Mapping,
     Multiple,
     Nothing,
+    Opaque,
     Optional,
     Padded,
     Padding,
     Prefix,
     Rest,
     Scaled,
+    Select,
+    Sequence,
     Sized,
     Switch,
     Terminated,
@@ -37,6 +41,7 @@ from wirelock.layout.nodes import (
     Type,
     Until,
     VarInt,
+    parts_of,
 )
 from wirelock.layout.terms import Expression
 
@@ -79,9 +84,9 @@ def size_of(kind: Type) -> Size:
             return size_of(inner)
         case Scaled(integer=inner) | Time(integer=inner) | Constant(type=inner):
             return size_of(inner)
-        case Limited(inner=inner) | Text(inner=inner):
+        case Limited(inner=inner) | Text(inner=inner) | Checksum(type=inner):
             return size_of(inner)
-        case Bytes(length=int(length)):
+        case Bytes(length=int(length)) | Opaque(size=int(length)):
             return Size(8 * length, 8 * length)
         case Padding(length=int(length), unit=unit):
             return Size(unit * length, unit * length)
@@ -97,8 +102,10 @@ def size_of(kind: Type) -> Size:
             return _array_size(size_of(element), count)
         case If(type=inner) | Optional(inner=inner):
             return Size(0, size_of(inner).highest)
-        case Switch():
-            return _widest(map(size_of, kind.types))
+        case Switch() | Select():
+            return _widest(map(size_of, parts_of(kind)))
+        case Sequence(types=types):
+            return sum_sizes(map(size_of, types))
     return Size(0, None)
 
 
@@ -167,16 +174,14 @@ def reach_of(kind: Type) -> Reach:
     own: not at all. optional: it may be absent where nothing is left. rest: it takes all that is left.
     """
     match kind:
-        case Bytes(length=Rest()) | Array(count=Rest()):
+        case Bytes(length=Rest()) | Array(count=Rest()) | Opaque(size=Rest()):
             return "rest"
         case Optional(inner=inner):
             return "rest" if reach_of(inner) == "rest" else "optional"
         case Limited(inner=inner) | If(type=inner) | Text(inner=inner):
             return reach_of(inner)
-        case Switch(types=types):
-            return _furthest(map(reach_of, types))
-        case Layout(fields=fields):
-            return _furthest(reach_of(item.type) for item in fields)
+        case Switch() | Select() | Sequence() | Layout():
+            return _furthest(map(reach_of, parts_of(kind)))
     return "own"
 
 

@@ -18,6 +18,7 @@ from wirelock.errors import SchemaError
 from wirelock.layout.adapters import LsbBitStruct
 from wirelock.layout.branches import BRANCHES
 from wirelock.layout.choice import is_truth
+from wirelock.layout.code import CODE
 from wirelock.layout.expression import (
     Scope,
     interval_of,
@@ -26,13 +27,21 @@ from wirelock.layout.expression import (
     read_expression,
     read_until,
 )
-from wirelock.layout.fields import check_behind, check_computable, check_name, derive_counts
+from wirelock.layout.fields import (
+    check_behind,
+    check_checksums,
+    check_computable,
+    check_name,
+    derive_counts,
+    holds_code,
+)
 from wirelock.layout.leaves import LEAVES, Place, kind_name, read_length, unwrap
 from wirelock.layout.limits import MAX_ARRAY_DEPTH, MAX_BITS, MAX_REGION
 from wirelock.layout.nodes import (
     Array,
     ByteOrder,
     Bytes,
+    Checksum,
     Computed,
     Constant,
     Enum,
@@ -51,6 +60,7 @@ from wirelock.layout.nodes import (
     Prefix,
     Rest,
     Scaled,
+    Sequence,
     Terminated,
     Text,
     Time,
@@ -62,9 +72,9 @@ from wirelock.layout.nodes import (
 )
 from wirelock.layout.operators import paths_in, reads_index
 from wirelock.layout.positions import Cursor, reordered
-from wirelock.layout.remedies import KINDS, REMEDIES
+from wirelock.layout.remedies import CODE_NAME, KINDS, REMEDIES
 from wirelock.layout.scope import UNKNOWN, Unknown
-from wirelock.layout.sized import SIZED, read_prefix
+from wirelock.layout.sized import SIZED, byte_aligned, read_prefix
 from wirelock.layout.sizes import reach_of, size_of
 from wirelock.layout.terms import Limit, Operation, Rule
 
@@ -132,7 +142,8 @@ def take(source: Any, at: Place) -> Type:
         return _read_prefixed(*prefixed, at)
     reader = _READERS.get(type(source))
     if reader is None:
-        remedy = REMEDIES.get(kind_name(source), KINDS)
+        is_code = isinstance(source, construct.Adapter | construct.Tunnel)
+        remedy = REMEDIES.get(kind_name(source), CODE_NAME if is_code else KINDS)
         raise at.refuse(f"{kind_name(source)} is not a kind that wirelock reads here", remedy)
     return reader(source, at)
 
@@ -161,7 +172,8 @@ def _read_struct(source: Any, at: Place) -> Layout:
             with here.noting():
                 rules.append(_rule(inner.func, name or f"check-{number}", part.docs or "", here))
             name, inner = None, construct.Pass
-        kind = here.read(inner)
+        copied = isinstance(inner, construct.RawCopy)
+        kind = here.read(inner.subcon if copied else inner)
         if not proper:
             name, kind = str(name), UNKNOWN
         label = name or f"{type(kind).__name__.lower()}#{number}"
@@ -170,10 +182,14 @@ def _read_struct(source: Any, at: Place) -> Layout:
         with here.noting():
             position = _position(cursor, label, kind, here)
             check_behind(fields, kind, here)
+            check_checksums(kind, here)
+            if copied:
+                byte_aligned(inner, here)
         derived = kind.expression if isinstance(kind, Computed) else None
-        fields.append(Field(name, label, kind, position, derived, doc, default))
+        fields.append(Field(name, label, kind, position, derived, doc, default, copied))
         if name:
             scope.types[name] = kind
+            scope.copied |= {name} if copied else set()
     for number, function in rebuilds.items():
         field = fields[number]
         if field.type is not UNKNOWN:
@@ -229,6 +245,8 @@ def _read_region(source: Any, at: Place) -> Type:
             raise at.refuse(f"a bit region of {size.lowest} bits", f"split it: {MAX_REGION} are the most")
         if size.lowest % 8:
             raise at.refuse(f"a bit region of {size.lowest} bits", "pad it to whole bytes")
+        if holds_code(found):
+            raise at.refuse("code inside a bit region", "put RawCopy, Checksum and opaque behind the region")
         return found
     if source.decodefunc is bits2bytes:
         if not at.bits:
@@ -310,6 +328,22 @@ def _read_repeat_until(source: Any, at: Place) -> Type:
     return Array(element, Until(read_until(source.predicate, element, at.scope, at.path)))
 
 
+def _read_sequence(source: Any, at: Place) -> Type:
+    if at.bits or at.phase:
+        raise at.refuse("Sequence inside a bit region", "use a Struct, whose fields have names")
+    inside = replace(at.deeper(), scope=Scope(at.scope, layout=False))
+    types = []
+    for number, part in enumerate(source.subcons):
+        here = inside.within(f"[{number}]")
+        found = here.read(part)
+        if reach_of(found) != "own" or isinstance(unwrap(part), _VALUES):
+            raise here.refuse(
+                f"{kind_name(unwrap(part))} in a Sequence", "use a Struct, whose fields have names"
+            )
+        types.append(found)
+    return Sequence(tuple(types))
+
+
 def _read_prefixed(count: Any, element: Any, at: Place) -> Type:
     prefix = read_prefix(count, at, "count")
     inner = replace(at, scope=Scope(at.scope, layout=False))
@@ -387,7 +421,9 @@ def _valid(value: Any, kind: Type, at: Place) -> int | bytes | str:
     return int(value) if isinstance(value, int) else value
 
 
-_WORTHLESS: Final = Constant | Padding | Nothing | Terminated | Computed
+_VALUES: Final = construct.Check | construct.Rebuild | construct.Default
+"""What has its meaning from the Struct around it."""
+_WORTHLESS: Final = Constant | Padding | Nothing | Terminated | Computed | Checksum
 """What needs no value to be written."""
 
 _READERS: Final[dict[type, Callable[[Any, Place], Type]]] = {
@@ -395,6 +431,7 @@ _READERS: Final[dict[type, Callable[[Any, Place], Type]]] = {
     construct.Restreamed: _read_restreamed,
     **SIZED,
     **BRANCHES,
+    **CODE,
     construct.Array: _read_array,
     construct.GreedyRange: _read_greedy_range,
     construct.RepeatUntil: _read_repeat_until,
@@ -402,4 +439,5 @@ _READERS: Final[dict[type, Callable[[Any, Place], Type]]] = {
     construct.ExprValidator: _read_one_of,
     construct.Default: lambda source, at: at.read(source.subcon),
     construct.Struct: _read_struct,
+    construct.Sequence: _read_sequence,
 }

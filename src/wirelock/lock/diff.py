@@ -8,7 +8,7 @@ Whether a difference matters, and to whom, is not decided here.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -17,6 +17,7 @@ from wirelock.layout.describe import expression_text, type_text
 from wirelock.layout.nodes import (
     Array,
     Bytes,
+    Checksum,
     Constant,
     Enum,
     Field,
@@ -35,6 +36,8 @@ from wirelock.layout.nodes import (
     Position,
     Prefix,
     Rest,
+    Select,
+    Sequence,
     Sized,
     Switch,
     Terminator,
@@ -205,6 +208,15 @@ def _types(was: Type, now: Type, path: str) -> Iterator[Difference]:
             yield from _types(was.element, now.element, f"{path}[]")
         case Switch(), Switch():
             yield from _switches(was, now, path)
+        case Sequence(), Sequence() if len(was.types) == len(now.types):
+            for number, (old_part, new_part) in enumerate(zip(was.types, now.types, strict=True)):
+                yield from _types(old_part, new_part, f"{path}[{number}]")
+        case Select(), Select():
+            starts = ({start.hex(" "): record for start, record in side.cases} for side in (was, now))
+            yield from _cases(path, *starts)
+        case Checksum(), Checksum():
+            yield from _types(was.type, now.type, path)
+            yield from _aspect(path, "checksum", _function(was), _function(now))
         case Optional(), Optional():
             yield from _types(was.inner, now.inner, path)
         case Padded(), Padded():
@@ -256,10 +268,12 @@ def _switches(was: Switch, now: Switch, path: str) -> Iterator[Difference]:
     yield from _expressions(path, "key", was.key, now.key, ABSENT)
     old: dict[Any, Type] = dict(was.cases)
     new: dict[Any, Type] = dict(now.cases)
-    order = [str(key) for key in old], [str(key) for key in new]
-    same = old.keys() == new.keys()
     old |= {} if was.default is None else {"default": was.default}
     new |= {} if now.default is None else {"default": now.default}
+    yield from _cases(path, old, new)
+
+
+def _cases(path: str, old: Mapping[Any, Type], new: Mapping[Any, Type]) -> Iterator[Difference]:
     for key in {**old, **new}:
         place = f"{path}{{{key}}}"
         if key in old and key in new:
@@ -267,8 +281,12 @@ def _switches(was: Switch, now: Switch, path: str) -> Iterator[Difference]:
         else:
             gone_or_new = (type_text(side[key]) if key in side else ABSENT for side in (old, new))
             yield Difference(place, "case", *gone_or_new)
-    if same:
-        yield from _ordered(path, "order of cases", *order)
+    if old.keys() == new.keys():
+        yield from _ordered(path, "order of cases", [str(key) for key in old], [str(key) for key in new])
+
+
+def _function(kind: Checksum) -> str:
+    return f"{kind.function} (version {kind.version}) of {kind.covers}"
 
 
 def _limits_of(kind: Type) -> dict[str, str]:

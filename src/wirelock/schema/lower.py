@@ -7,11 +7,10 @@ to validate. A field that does not fit its layout is a SchemaError that names it
 
 from __future__ import annotations
 
-import json
 import types
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import IntEnum, IntFlag
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import annotated_types as at
 from pydantic import (
@@ -19,16 +18,14 @@ from pydantic import (
     BeforeValidator,
     PlainValidator,
     Strict,
-    TypeAdapter,
-    ValidationInfo,
     WrapValidator,
 )
 
-from wirelock.codec.template import Names, Template
 from wirelock.errors import SchemaError
 from wirelock.layout.nodes import (
     Array,
     Bytes,
+    Checksum,
     Computed,
     Constant,
     Enum,
@@ -41,10 +38,13 @@ from wirelock.layout.nodes import (
     Limited,
     Mapping,
     Nothing,
+    Opaque,
     Optional,
     Padded,
     Padding,
     Scaled,
+    Select,
+    Sequence,
     Sized,
     Switch,
     Terminated,
@@ -56,9 +56,9 @@ from wirelock.layout.nodes import (
     limits_of,
     plain,
 )
-from wirelock.layout.operators import evaluate
-from wirelock.layout.terms import Index, Length, Limit, Path
+from wirelock.layout.terms import Limit
 from wirelock.schema.around import first_difference
+from wirelock.schema.choices import Choices, Fitted
 from wirelock.schema.constraints import (
     check_literal,
     known_bits,
@@ -70,7 +70,6 @@ from wirelock.schema.constraints import (
 )
 from wirelock.schema.scalars import (
     BYTES_METADATA,
-    JSON_CONFIG,
     float_metadata,
     integer_metadata,
     member_metadata,
@@ -82,22 +81,8 @@ from wirelock.schema.scalars import (
 PYTHON_VALIDATORS = (AfterValidator, BeforeValidator, PlainValidator, WrapValidator, at.Predicate)
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
-    """A lowered type and the annotation under which pydantic validates its values."""
-
-    kind: Type
-    annotation: Any
-
-
-class Lowering:
+class Lowering(Choices):
     """Lowers the fields of one record class, collecting the classes that its layout names."""
-
-    def __init__(self, record: str) -> None:
-        self.record = record
-        self.names: dict[str, Any] = {}
-        self.validators: list[str] = []
-        self.hidden: dict[str, Any] = {}
 
     def fit(self, kind: Type, annotation: Any, where: str, metadata: tuple[Any, ...] = ()) -> Fitted:
         """Fit one annotation to one layout type. Raises SchemaError where they do not agree."""
@@ -128,32 +113,22 @@ class Lowering:
                 return self._record(kind, annotation, where, metadata)
             case Array():
                 return self._array(kind, annotation, where, metadata)
+            case Select():
+                return self._select(kind, annotation, where, metadata)
+            case Sequence():
+                return self._sequence(kind, annotation, where, metadata)
+            case Checksum(type=inner):
+                found = self.fit(inner, annotation, where, metadata)
+                if found.kind != inner:
+                    raise self._misfit(where, annotation, "int or bytes, without constraints: it is computed")
+                return Fitted(kind, found.annotation)
+            case Opaque():
+                return Fitted(kind, Annotated[annotation, *metadata] if metadata else annotation)
             case Nothing() | Padding() | Terminated():
                 if annotation not in (None, type(None)):
                     raise self._misfit(where, annotation, "None")
                 return Fitted(kind, None)
         return self._scalar(kind, annotation, where, metadata)
-
-    def _misfit(self, where: str, annotation: Any, wanted: str) -> SchemaError:
-        text = getattr(annotation, "__name__", None) or str(annotation).removeprefix("typing.")
-        return SchemaError(
-            f"{self.record}.{where}", f"the annotation {text} does not fit the layout", f"write {wanted}"
-        )
-
-    def name(self, cls: type, found: Any, where: str) -> str:
-        """Give a class its name in the layout; two classes cannot share one."""
-        if self.names.setdefault(cls.__name__, found) is not found:
-            raise SchemaError(
-                f"{self.record}.{where}",
-                f"two different classes are named {cls.__name__}",
-                "rename one of them",
-            )
-        return cls.__name__
-
-    def take_names(self, names: Names, where: str) -> None:
-        """Take over the names that a part of the record was lowered with."""
-        for found in names.values():
-            self.name(found.record if isinstance(found, Template) else found, found, where)
 
     def _scalar(self, kind: Type, annotation: Any, where: str, metadata: tuple[Any, ...]) -> Fitted:
         values = None
@@ -298,66 +273,6 @@ class Lowering:
             None,
         )
 
-    def _optional(self, then: Type, annotation: Any, where: str, metadata: tuple[Any, ...]) -> Fitted:
-        options = _options(annotation)
-        rest = tuple(item for item in options if item is not type(None))
-        if len(rest) == len(options) or (not rest and not isinstance(then, Nothing | Padding)):
-            raise self._misfit(where, annotation, "T | None: the field may be absent")
-        try:
-            inner = self.fit(then, Union[rest] if rest else None, where, metadata)  # noqa: UP007
-        except SchemaError:
-            if not isinstance(plain(then), If | Switch):
-                raise
-            inner = self.fit(then, annotation, where, metadata)  # a choice inside may be None itself
-        return Fitted(inner.kind, Union[inner.annotation, None])  # noqa: UP007
-
-    def _switch(self, kind: Switch, annotation: Any, where: str, metadata: tuple[Any, ...]) -> Fitted:
-        if metadata:
-            raise SchemaError(
-                f"{self.record}.{where}", "a constraint on a whole Switch", "annotate each case"
-            )
-        options, used = _options(annotation), set[int]()
-        by_key: dict[int | None, Any] = {}
-
-        def case_of(case: Type, key: int | None) -> Type:
-            fits = []
-            for number, option in enumerate(options):
-                trial = Lowering(self.record)
-                trial.hidden = self.hidden
-                try:
-                    fits.append((number, trial.fit(case, option, where), trial))
-                except SchemaError:
-                    continue
-            if len(fits) > 1 and isinstance(case, Layout):
-                # Two records may look alike; the one whose own construct stands here is meant.
-                own = [fit for fit in fits if options[fit[0]].__wirelock__.bare.origin is case.origin]
-                fits = own or fits
-            if len(fits) > 1:
-                # int takes an enumeration's values too: the type that leaves the case as it is goes first.
-                fits = [fit for fit in fits if type(plain(fit[1].kind)) is type(case)] or fits
-            if len(fits) != 1:
-                which = "none" if not fits else "more than one"
-                raise SchemaError(
-                    f"{self.record}.{where}",
-                    f"{which} of the union's types fits the case {'default' if key is None else key}",
-                    "name one type a case",
-                )
-            number, found, trial = fits[0]
-            used.add(number)
-            self.take_names(trial.names, where)
-            self.validators += trial.validators
-            by_key[key] = found.annotation
-            return found.kind
-
-        cases = tuple((key, case_of(case, key)) for key, case in kind.cases)
-        default = None if kind.default is None else case_of(kind.default, None)
-        if len(used) != len(options):
-            left = next(option for number, option in enumerate(options) if number not in used)
-            raise self._misfit(where, left, "only types that a case has")
-        union: Any = Union[tuple(by_key.values())]  # noqa: UP007 - built from a tuple
-        lowered = replace(kind, cases=cases, default=default)
-        return Fitted(lowered, Annotated[union, WrapValidator(_case_by_key(kind, by_key, self.hidden))])
-
     def _record(self, kind: Layout, annotation: Any, where: str, metadata: tuple[Any, ...]) -> Fitted:
         wire = getattr(annotation, "__wirelock__", None) if isinstance(annotation, type) else None
         if wire is None:
@@ -382,8 +297,7 @@ def lower_fields(
     found: dict[str, Any] = {}
     lowered = []
     for item in layout.fields:
-        if not item.in_record and isinstance(item.type, Constant):
-            lowering.hidden[item.label] = item.type.value
+        lowering.types[item.label] = item.type
         if item.in_record:
             annotation, metadata = annotations[item.label]
             fitted = lowering.fit(item.type, annotation, item.label, metadata)
@@ -393,52 +307,9 @@ def lower_fields(
     return replace(layout, fields=tuple(lowered)), found
 
 
-def _case_by_key(kind: Switch, by_key: dict[int | None, Any], hidden: dict[str, Any]) -> Any:
-    """Return a validator that lets the key choose the type that a value is read as.
-
-    The value alone does not tell two records with the same field names apart, hex from a long integer,
-    or how far a float is rounded.
-    """
-    adapters: dict[int | None, TypeAdapter[Any]] = {}
-
-    def choose(value: Any, handler: Any, info: ValidationInfo) -> Any:
-        def value_of(wanted: Path | Length | Index) -> Any:
-            if isinstance(wanted, Index):
-                raise KeyError(wanted)
-            path = wanted.path if isinstance(wanted, Length) else wanted
-            name = path.names[0]
-            found = None if path.up else hidden[name] if name in hidden else info.data[name]
-            for name in path.names[1:]:
-                found = getattr(found, name)
-            return len(found) if isinstance(wanted, Length) else found  # type: ignore[arg-type]
-
-        try:
-            key = int(evaluate(kind.key, value_of))
-        except (AttributeError, KeyError, TypeError):
-            return handler(value)
-        case = key if key in by_key else None
-        if case not in by_key:
-            return handler(value)
-        if case not in adapters:
-            chosen = by_key[case]
-            is_record = isinstance(chosen, type) and hasattr(chosen, "__wirelock__")
-            adapters[case] = TypeAdapter(chosen, config=None if is_record else JSON_CONFIG)
-        if info.mode == "json":
-            return adapters[case].validate_json(json.dumps(value))
-        return adapters[case].validate_python(value)
-
-    return choose
-
-
 def _function_name(validator: Any) -> str:
     function = getattr(validator, "func", validator)
     return getattr(function, "__qualname__", None) or type(function).__name__
-
-
-def _options(annotation: Any) -> tuple[Any, ...]:
-    if get_origin(annotation) in (Union, types.UnionType):
-        return get_args(annotation)
-    return (type(None) if annotation is None else annotation,)
 
 
 def _pairs(members: dict[str, int]) -> str:

@@ -6,14 +6,13 @@ disagreement is a SchemaError that names the field. Nothing is parsed or built b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Final, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError, PydanticUndefined
 
-from wirelock.codec.check import implied
 from wirelock.codec.generated import GeneratedEngine
 from wirelock.codec.template import Engine, Names, Template
 from wirelock.codec.trail import Found
@@ -21,6 +20,7 @@ from wirelock.errors import DecodeError, EncodeError, Fault, SchemaError
 from wirelock.layout.nodes import Constant, Layout, Nothing, Padding, Terminated, plain
 from wirelock.layout.walk import walk
 from wirelock.schema.around import leads_out
+from wirelock.schema.derive import derive_again, fill_in, fill_in_checksums, follows, left_out
 from wirelock.schema.lower import Lowering, lower_fields
 from wirelock.schema.rules import Rule, read_rules
 from wirelock.schema.scalars import JSON_CONFIG
@@ -32,27 +32,13 @@ Buffer: TypeAlias = bytes | bytearray | memoryview
 ENGINES: Final = ("generated", "reference")
 
 
-class _Derived:
-    """The default of a field whose value follows from the others, until it is filled in."""
-
-    def __repr__(self) -> str:
-        return "derived()"
-
-
-_DERIVED: Final = _Derived()
-
-
-def _left_out() -> _Derived:
-    return _DERIVED
-
-
 def derived() -> Any:
     """Mark a field that follows from the others, so that type checkers know it may be left out.
 
     `count: int = derived()` beside an array counted by `count`. The mark changes nothing at run time:
-    constants, counts and rebuilt fields may always be left out when a record is made by hand.
+    constants, counts, checksums and rebuilt fields may always be left out when a record is made by hand.
     """
-    return Field(default_factory=_left_out)
+    return Field(default_factory=left_out)
 
 
 class Wire:
@@ -225,14 +211,26 @@ class Record(BaseModel):
         except Found as found:
             raise EncodeError(type(self).__name__, found.fault) from None
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy with other values, as pydantic does: they are checked when the copy is built.
+
+        Counts, checksums and rebuilt fields that `update` does not name follow from the new values.
+        """
+        made = super().model_copy(update=update, deep=deep)
+        if update:
+            wire = wire_of(type(self))
+            derive_again(made, wire.layout, None if wire.free else wire.engine("generated"), update)
+        return made
+
     @model_validator(mode="after")
     def _complete(self) -> Self:
         """Fill in derived fields that were left out, then check what pydantic does not know."""
         wire = wire_of(type(self))
-        _fill_in(self, wire.layout)
+        fill_in(self, wire.layout)
         self.__pydantic_fields_set__.update(self.__dict__)
         if not wire.free:
             try:
+                fill_in_checksums(self, wire.layout, wire.engine("generated"))
                 wire.engine("generated").build(self)
             except Found as found:
                 fault = found.fault
@@ -365,39 +363,21 @@ def _set_field(cls: type[Record], item: Any, annotation: Any) -> None:
     info = cls.__pydantic_fields__[item.label]
     kind = plain(item.type)
     info.annotation, info.metadata = annotation, []
-    if item.derived is not None:
-        if info.default_factory is not _left_out and not info.is_required():
+    if follows(item):
+        if info.default_factory is not left_out and not info.is_required():
             raise SchemaError(
                 f"{cls.__name__}.{item.label}", "a derived field cannot have a default", "use derived()"
             )
-        info.default_factory, info.validate_default = _left_out, False
+        info.default_factory, info.validate_default = left_out, False
     elif item.default is not None and info.is_required():
         info.default = item.default
     elif isinstance(kind, Constant | Nothing | Padding | Terminated):
         info.default = kind.value if isinstance(kind, Constant) else None
         info.default_factory = None
-    elif info.default_factory is _left_out:
+    elif info.default_factory is left_out:
         raise SchemaError(
             f"{cls.__name__}.{item.label}", "no other field implies this one", "leave out derived()"
         )
-
-
-def _fill_in(record: Record, layout: Layout) -> None:
-    """Compute the derived fields that were left out when the record was made."""
-
-    def outer(wanted: Any) -> Any:
-        raise TypeError(f"{wanted} lies around the record")
-
-    for item in layout.fields:
-        if item.in_record and item.derived is not None and record.__dict__[item.label] is _DERIVED:
-            try:
-                value = implied(item, layout, record, outer, lambda value: value is _DERIVED)
-            except (AttributeError, TypeError):
-                told = {"field": item.label}
-                raise PydanticCustomError(
-                    "missing", "{field} follows from fields around the record: give it", told
-                ) from None
-            record.__dict__[item.label] = value
 
 
 def _python_validators(cls: type[Record]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from wirelock.codec.locate import scalar_from_bits
+from wirelock.codec.raw import scalar_from_bits
 from wirelock.codec.trail import Found, fault_at, value_text
 from wirelock.errors import DecodeError, Fault, SchemaError
 from wirelock.layout.canonical import digest

@@ -19,6 +19,7 @@ from wirelock.layout.leaves import bitwise, unwrap
 from wirelock.layout.nodes import (
     Array,
     Bytes,
+    Checksum,
     Computed,
     Constant,
     Enum,
@@ -31,10 +32,13 @@ from wirelock.layout.nodes import (
     Limited,
     Mapping,
     Nothing,
+    Opaque,
     Optional,
     Padded,
     Padding,
     Scaled,
+    Select,
+    Sequence,
     Sized,
     Switch,
     Terminated,
@@ -115,7 +119,7 @@ class Suggestion:
         body = "\n\n\n".join(self.classes)
         lines = [
             _import("enum", body, ("IntEnum", "IntFlag")),
-            _import("typing", body, ("Literal",)),
+            _import("typing", body, ("Any", "Literal")),
             "",
             _import("construct", body, ("Bitwise",)),
             _import("wirelock", body, ("Record", "derived")),
@@ -172,7 +176,7 @@ class Suggestion:
     def _field(self, item: Field, where: str) -> Iterator[str]:
         value = ""
         kind = plain(item.type)
-        if item.derived is not None or isinstance(kind, Constant):
+        if item.derived is not None or isinstance(kind, Constant | Checksum):
             value = " = derived()"
         elif isinstance(kind, Nothing | Padding | Terminated):
             value = " = None"
@@ -191,6 +195,17 @@ class Suggestion:
                 return self._annotation(inner, name, where)
             case Array(element=element):
                 return f"tuple[{self._annotation(element, _singular(name), f'{where}.[]')}, ...]"
+            case Sequence(types=types):
+                parts = [
+                    self._annotation(part, f"{name}_{at}", f"{where}.[{at}]") for at, part in enumerate(types)
+                ]
+                return f"tuple[{', '.join(parts)}]"
+            case Select(cases=records):
+                return _union([self._annotation(record, name, where) for _, record in records])
+            case Checksum(type=inner):
+                return self._annotation(inner, name, where)
+            case Opaque():
+                return "Any"
             case If(type=inner) | Optional(inner=inner):
                 return _union([self._annotation(inner, name, where), "None"])
             case Switch(cases=cases, default=default):
@@ -297,7 +312,7 @@ def _places(source: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def _import(module: str, body: str, names: tuple[str, ...]) -> str | None:
-    used = [name for name in names if any(f"{name}{end}" in body for end in ("(", ")", "[", ", "))]
+    used = [name for name in names if any(f"{name}{end}" in body for end in ("(", ")", "[", ", ", "\n", " "))]
     return f"from {module} import {', '.join(used)}" if used else None
 
 

@@ -1,0 +1,77 @@
+"""Values that a record has not, or that were left out of it, computed from those that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from wirelock.layout.nodes import Computed, Constant, Field, Layout, Mapping, plain, valued
+from wirelock.layout.operators import evaluate
+from wirelock.layout.terms import Index, Length, Path
+
+__all__ = ["implied"]
+
+
+def implied(
+    item: Field,
+    layout: Layout,
+    record: Any,
+    outer: Callable[[Path | Length | Index], Any],
+    left_out: Callable[[Any], bool] = lambda value: False,
+) -> Any:
+    """Return the value of a constant, absent or derived field, computed from a record's attributes.
+
+    `outer` gives what lies around the record. Other derived fields are computed too, where the record
+    has them not or their value is `left_out`. Raises AttributeError or TypeError where the record lacks
+    what is needed.
+    """
+    kind = plain(item.type)
+    if isinstance(kind, Constant):
+        return kind.value
+    if item.derived is None:
+        return None
+
+    value = int(evaluate(item.derived, lambda wanted: _look(wanted, layout, record, outer, left_out)))
+    return bool(value) if isinstance(kind, Computed) and kind.boolean else value
+
+
+def _look(
+    wanted: Path | Length | Index,
+    layout: Layout,
+    record: Any,
+    outer: Callable[[Path | Length | Index], Any],
+    left_out: Callable[[Any], bool],
+) -> Any:
+    """Return what an expression of this layout finds at a path, for `implied`."""
+    if isinstance(wanted, Index):
+        return outer(wanted)
+    path = wanted.path if isinstance(wanted, Length) else wanted
+    if path.up:
+        return outer(wanted)
+    part = layout[path.names[0]]
+    found: Any = getattr(record, part.label) if part.in_record else None
+    if not part.in_record or left_out(found):
+        found = implied(part, layout, record, outer, left_out)
+    if len(path.names) > 1:
+        inner = valued(part.type)
+        assert isinstance(inner, Layout)
+
+        def around(beyond: Path | Length | Index) -> Any:
+            if isinstance(beyond, Index):
+                return outer(beyond)
+            way = beyond.path if isinstance(beyond, Length) else beyond
+            return _look(_alike(beyond, way.up - 1, way.names), layout, record, outer, left_out)
+
+        return _look(_alike(wanted, 0, path.names[1:]), inner, found, around, left_out)
+    if isinstance(wanted, Length):
+        return len(found)
+    if isinstance(kind := valued(part.type), Mapping):
+        return dict(kind.members)[found]
+    if not isinstance(found, int | float):
+        raise TypeError(found)
+    return found
+
+
+def _alike(wanted: Path | Length, up: int, names: tuple[str, ...]) -> Path | Length:
+    path = Path(up, names)
+    return Length(path) if isinstance(wanted, Length) else path
