@@ -191,7 +191,7 @@ def _case_by_key(kind: Switch, by_key: dict[int | None, Any], fields: dict[str, 
                 raise KeyError(path)
             name, *others = path.names
             inner = fields[name]
-            found = inner.value if isinstance(inner, Constant) else info.data[name]
+            found: Any = inner.value if isinstance(inner, Constant) else info.data[name]
             for name in others:
                 inner, found = found.__wirelock__.layout[name].type, getattr(found, name)
             if isinstance(inner := valued(inner), Mapping):
