@@ -51,7 +51,7 @@ CODES: Final[dict[str, tuple[str, str]]] = {
     "checksum": ("{found} is not {allowed}", "a checksum is not that of the bytes that it covers"),
     "opaque": (
         "{found} does not take it: {allowed}",
-        "the code of an opaque field refuses it",
+        "the code of an opaque field does not read or write it",
     ),
     "wrong-type": ("{found} is not {allowed}", "a value of another type (building only)"),
     "unknown-version": ("version {found} is none of {allowed}", "the tag's version is not known"),
