@@ -7,7 +7,7 @@ from typing import Annotated
 from annotated_types import Le
 from construct import Int8ul, Int16sl, Struct
 
-from protocol.rotation.reachable import REACHABLE
+from protocol.rotation.rules import REACHABLE
 from wirelock import Record
 from wirelock.quaternion import decode, encode
 

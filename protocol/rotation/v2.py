@@ -9,7 +9,7 @@ from enum import IntFlag
 
 from construct import BitsInteger, BitStruct, Bytewise, FlagsEnum, Int16sl
 
-from protocol.rotation.reachable import REACHABLE
+from protocol.rotation.rules import REACHABLE
 from wirelock import Record
 from wirelock.quaternion import decode, encode
 

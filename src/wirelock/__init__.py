@@ -19,9 +19,20 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from wirelock.errors import CaptureError, DecodeError, EncodeError, Fault, SchemaError, WirelockError
+    from wirelock.errors import (
+        CaptureError,
+        DecodeError,
+        EncodeError,
+        Fault,
+        MigrationError,
+        NegotiationError,
+        SchemaError,
+        WirelockError,
+    )
     from wirelock.layout.adapters import LsbBitStruct, opaque, quantised, scaled, ticks
     from wirelock.layout.expression import abs_, max_, min_
+    from wirelock.schema.migration import Lossy, Migration
+    from wirelock.schema.negotiation import Hello
     from wirelock.schema.record import Record, derived, layout_of
     from wirelock.schema.registry import Parsed, Protocol, Registry
     from wirelock.schema.rules import Rule
@@ -34,11 +45,15 @@ _HOMES = {
         "DecodeError",
         "EncodeError",
         "Fault",
+        "MigrationError",
+        "NegotiationError",
         "SchemaError",
         "WirelockError",
     ),
     "wirelock.layout.adapters": ("LsbBitStruct", "opaque", "quantised", "scaled", "ticks"),
     "wirelock.layout.expression": ("abs_", "max_", "min_"),
+    "wirelock.schema.migration": ("Lossy", "Migration"),
+    "wirelock.schema.negotiation": ("Hello",),
     "wirelock.schema.record": ("Record", "derived", "layout_of"),
     "wirelock.schema.registry": ("Parsed", "Protocol", "Registry"),
     "wirelock.schema.rules": ("Rule",),
@@ -46,9 +61,10 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "Record", "Protocol", "Registry", "Rule", "derived", "layout_of", "Parsed",
+    "Record", "Protocol", "Registry", "Rule", "derived", "layout_of", "Parsed", "Migration", "Lossy", "Hello",
     "abs_", "min_", "max_", "LsbBitStruct", "scaled", "quantised", "ticks", "opaque",
-    "SchemaError", "DecodeError", "EncodeError", "CaptureError", "WirelockError", "Fault",
+    "SchemaError", "DecodeError", "EncodeError", "CaptureError", "MigrationError", "NegotiationError",
+    "WirelockError", "Fault",
 ]  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 __all__ = [
     "CODES", "CaptureError", "DecodeError", "EncodeError", "Fault", "GoldenError", "LockError",
-    "ProjectError", "SchemaError", "WirelockError",
+    "MigrationError", "NegotiationError", "ProjectError", "SchemaError", "WirelockError",
 ]  # fmt: skip
 
 CODES: Final[dict[str, tuple[str, str]]] = {
@@ -86,6 +86,41 @@ class SchemaError(WirelockError):
 
 class ProjectError(WirelockError):
     """A project whose set-up cannot be used: no protocols named, or none that import."""
+
+
+class MigrationError(WirelockError):
+    """A record that cannot be brought to another version: the caller's, or the protocol's author's.
+
+    Attributes: `step` (such as `rotation v2 to v1`), `problem`, `remedy` (may be empty).
+    """
+
+    def __init__(self, step: str, problem: str, remedy: str = "") -> None:
+        super().__init__(step, problem, remedy)
+        self.step = step
+        self.problem = problem
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.step}: {self.problem}{f'; {self.remedy}' if self.remedy else ''}"
+
+
+class NegotiationError(WirelockError):
+    """Two peers that cannot agree on a version of a protocol.
+
+    Attributes: `protocol`, `problem`, `remedy` (may be empty), `disagreement` (with `version` and `path`,
+    None where no version is common).
+    """
+
+    def __init__(self, protocol: str, problem: str, remedy: str = "", disagreement: object = None) -> None:
+        super().__init__(protocol, problem, remedy, disagreement)
+        self.protocol = protocol
+        self.problem = problem
+        self.remedy = remedy
+        self.disagreement = disagreement
+
+    def __str__(self) -> str:
+        label = f"{self.protocol}: " if self.protocol else ""
+        return f"{label}{self.problem}{f'; {self.remedy}' if self.remedy else ''}"
 
 
 class LockError(WirelockError):

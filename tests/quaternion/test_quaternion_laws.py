@@ -206,5 +206,5 @@ def test_rounding_twice_is_rounding_once():
             (p / q, p.astype(np.float64) / q),
             (np.sqrt(p), np.sqrt(p.astype(np.float64))),
         ):
-            twice = [quaternion._round1(number)[0] for number in twice.tolist()]
+            twice = [quaternion.scalar._round1(number)[0] for number in twice.tolist()]
             assert np.array_equal(once, np.array(twice, dtype=np.float32), equal_nan=True)

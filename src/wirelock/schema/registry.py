@@ -6,7 +6,7 @@ Reading the tag is the only dispatch there is: a lookup of its bytes. Nothing re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -17,9 +17,11 @@ from wirelock.errors import DecodeError, Fault, SchemaError
 from wirelock.layout.canonical import digest
 from wirelock.layout.nodes import Constant, Integer, Layout, Type, plain
 from wirelock.layout.sizes import size_of
+from wirelock.schema.migration import Migration, Migrations
+from wirelock.schema.negotiation import Disagreement, Hello, agree, offer
 from wirelock.schema.record import Buffer, Record, as_bytes, engine_of, layout_of, wire_of
 
-__all__ = ["Parsed", "Protocol", "Registry"]
+__all__ = ["Negotiated", "Parsed", "Protocol", "Registry"]
 
 
 class Parsed(NamedTuple):
@@ -35,12 +37,21 @@ class Parsed(NamedTuple):
         return self.protocol.label(self.version)
 
 
+class Negotiated(NamedTuple):
+    """The version that two peers agree on, and the higher ones that they have under one number, not alike."""
+
+    version: int
+    disagreements: tuple[Disagreement, ...]
+
+
 class Protocol:
     """The versions of one record.
 
     `tag` names the fields that every version's layout begins with, all constants: first what they
     share (a magic), last what tells them apart (a version). Without a tag the caller says which
     version bytes are. With `repeats`, a datagram holds one or more records one behind the other.
+    `migrations` lead from each version to the next and back. A version in `retired` is still read, for
+    old recordings, but no longer offered to peers.
 
     Raises SchemaError where the versions' layouts do not bear that out.
     """
@@ -52,6 +63,8 @@ class Protocol:
         *,
         tag: tuple[str, ...] = (),
         repeats: bool = False,
+        migrations: Iterable[Migration] = (),
+        retired: Iterable[int] = (),
     ) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*(-[a-z0-9_]+)*", name):
             raise SchemaError(name, "a protocol's name is lower-case letters, digits, _ and -", "rename it")
@@ -74,6 +87,14 @@ class Protocol:
         self.versions: Mapping[int, type[Record]] = MappingProxyType(dict(sorted(versions.items())))
         self.tag = (tag,) if isinstance(tag, str) else tuple(tag)
         self.repeats = repeats
+        self.retired = frozenset(retired)
+        for version in self.retired - self.versions.keys():
+            raise SchemaError(name, f"v{version} is retired, but there is none", "leave it out of retired")
+        records = dict(self.versions)
+        self.migrations = Migrations(name, list(self.versions), records, migrations)
+        self._numbers = {record: version for version, record in self.versions.items()}
+        if len(self._numbers) < len(self.versions):
+            raise SchemaError(name, "two versions have one Record class", "give each a class of its own")
         self._by_tag: dict[bytes, int] = {}
         self._tag_size = 0
         if self.tag:
@@ -107,18 +128,28 @@ class Protocol:
 
     # -- parsing
 
-    def parse(self, data: Buffer, *, version: int | None = None, engine: str = "generated") -> Record:
+    def parse(
+        self,
+        data: Buffer,
+        *,
+        version: int | None = None,
+        as_version: int | None = None,
+        allow: Collection[str] = (),
+        engine: str = "generated",
+    ) -> Record:
         """Return the one record that all of `data` is, in the version that its tag names, or `version`.
 
-        Raises DecodeError (`foreign` where the magic is another's, `unknown-version`, or the record's
-        own fault) and TypeError where an untagged protocol is not told the version.
+        With `as_version` it is brought to that version, as `migrate` does, and raises as that does.
+        Raises DecodeError (`foreign` where the magic is another's, `unknown-version`, or the record's own
+        fault) and TypeError where an untagged protocol is not told the version.
         """
         data = as_bytes(data)
         version = self.version_of(data) if version is None else self.known(version)
         try:
-            return engine_of(self.versions[version], engine).parse(data)  # type: ignore[no-any-return]
+            record: Record = engine_of(self.versions[version], engine).parse(data)
         except Found as found:
             raise DecodeError(self.label(version), found.fault) from None
+        return record if as_version is None else self.migrate(record, as_version, allow=allow)
 
     def parse_all(
         self, data: Buffer, *, version: int | None = None, engine: str = "generated"
@@ -163,6 +194,52 @@ class Protocol:
             known = ", ".join(map(str, self.versions))
             raise ValueError(f"{self.name} has no version {version}: its versions are {known}")
         return version
+
+    # -- versions
+
+    def number_of(self, record: Record) -> int:
+        """Return the version of a record. Raises TypeError for one that is none of this protocol's."""
+        try:
+            return self._numbers[type(record)]
+        except KeyError:
+            raise TypeError(f"a {type(record).__name__} is no version of {self.name}") from None
+
+    def migrate(self, record: Record, version: int, *, allow: Collection[str] = ()) -> Record:
+        """Return a record in another version, by the migrations between.
+
+        `allow` names what may be lost on the way. Raises MigrationError where a step loses more, or is
+        missing; ValueError for a version that there is not, TypeError for a record of another protocol.
+        """
+        return self.migrations.migrate(record, self.number_of(record), self.known(version), allow)
+
+    def latest(self, record: Record, *, allow: Collection[str] = ()) -> Record:
+        """Return a record in the newest version. Raises as migrate does."""
+        return self.migrate(record, max(self.versions), allow=allow)
+
+    def downgrade(self, record: Record, version: int, *, allow: Collection[str] = ()) -> Record:
+        """Return a record in an older version. Raises as migrate does; ValueError for a newer version."""
+        if self.known(version) > self.number_of(record):
+            raise ValueError(f"v{version} of {self.name} is newer than the record")
+        return self.migrate(record, version, allow=allow)
+
+    def hello(self) -> Hello:
+        """Return what to tell a peer: the versions that are not retired, with fingerprints."""
+        offered = [version for version in self.versions if version not in self.retired]
+        around = [list(self.tag), self.repeats]
+        offers = (
+            offer(version, self.layout(version), self.digest(version), around) for version in offered[::-1]
+        )
+        return Hello(self.name, tuple(offers))
+
+    def negotiate(self, peer: Hello | str | bytes) -> Negotiated:
+        """Return the highest version that a peer's hello has with the same layout.
+
+        `disagreements` of the result are the higher versions that both have, but not alike. Raises
+        NegotiationError where there is no common version, with the version and the field that differ, and
+        for a text that is no hello.
+        """
+        theirs = peer if isinstance(peer, Hello) else Hello.from_json(peer)
+        return Negotiated(*agree(self.hello(), theirs))
 
     # -- the tag
 
