@@ -22,8 +22,8 @@ _NAME: Final = re.compile(r"[A-Za-z]\w*(\[\])?(\.[A-Za-z]\w*(\[\])?)*")
 class Lossy:
     """What a step loses: the fields of the record that it is given which do not come back.
 
-    `down=Lossy("flags")(step)`, or as a decorator above the step. A path names a field inside of another
-    one, or of all elements: `Lossy("entities[].rotation")` covers everything in it.
+    `down=Lossy("flags")(step)`, or as a decorator above the step, which is a function. A path names a field
+    inside of another one, or of all elements: `Lossy("entities[].rotation")` covers everything in it.
     """
 
     def __init__(self, *fields: str) -> None:
@@ -32,8 +32,9 @@ class Lossy:
         self.fields = fields
 
     def __call__(self, step: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Return the step with what it loses."""
-        return _Step(step, self.fields)
+        """Return the step, which from now on says what it loses."""
+        step.__wirelock_loses__ = self.fields  # type: ignore[attr-defined]
+        return step
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class _Step:
     """One direction of a migration."""
 
     function: Callable[[Any], Any]
-    loses: tuple[str, ...] = ()
+    loses: tuple[str, ...]
 
     def __call__(self, record: Any) -> Any:
         return self.function(record)
@@ -70,11 +71,11 @@ class Migration:
         if not all(isinstance(version, int) and not isinstance(version, bool) for version in (old, new)):
             raise SchemaError(label, "versions are integers", "write Migration(1, 2, up=..., down=...)")
         for name, step in (("up", up), ("down", down), ("keeps", keeps)):
-            if step is not None and not callable(step):
+            if not callable(step) and (step is not None or name == "up"):
                 raise SchemaError(label, f"{name} is {step!r}", "give a function from a record to a record")
         self.old, self.new = old, new
-        self.up = up if isinstance(up, _Step) else _Step(up)
-        self.down = down if down is None or isinstance(down, _Step) else _Step(down)
+        self.up = _Step(up, getattr(up, "__wirelock_loses__", ()))
+        self.down = None if down is None else _Step(down, getattr(down, "__wirelock_loses__", ()))
         self.keeps = keeps
 
     def __repr__(self) -> str:
