@@ -17,7 +17,7 @@ from typing import Final, NoReturn
 import click
 
 from wirelock import __version__
-from wirelock.cli import decode, explain, inspect, lock, show
+from wirelock.cli import decode, explain, inspect, lock, release, show
 from wirelock.errors import WirelockError
 
 COMMANDS: Final = (
@@ -26,6 +26,8 @@ COMMANDS: Final = (
     inspect.command,
     lock.check,
     lock.lock,
+    release.release,
+    release.retire,
     show.command,
 )
 

@@ -1,4 +1,4 @@
-"""`wirelock lock` and `wirelock check`: release what is new, and tell what has drifted since."""
+"""`wirelock lock` and `wirelock check`: keep what was released, and tell what has drifted since."""
 
 from __future__ import annotations
 
@@ -10,41 +10,57 @@ from wirelock.cli.options import project_of, protocols_option
 from wirelock.errors import LockError, ProjectError, SchemaError
 
 if TYPE_CHECKING:
+    from wirelock.lock.lockfile import Lock, ReleasedError
     from wirelock.schema.project import Project
     from wirelock.schema.registry import Registry
 
 
-def _golden_hashes(project: Project, registry: Registry) -> Any:
+def golden_hashes_of(project: Project, registry: Registry) -> Any:
+    """Return the hashes of all golden cases of a project."""
     from wirelock.golden.vectors import golden_hashes
 
     return golden_hashes(project.fixtures, registry)
 
 
+def lock_of(project: Project) -> Lock:
+    """Return a project's lock; an empty one where there is none yet."""
+    from wirelock.lock.lockfile import Lock, read_lock
+
+    return read_lock(project.lock) if project.lock.exists() else Lock()
+
+
+def print_refusal(refused: ReleasedError) -> int:
+    """Print changes to what was released. Returns the exit code."""
+    for finding in refused.findings:
+        click.echo(str(finding))
+    click.echo("wirelock: released versions never change: release a new version instead", err=True)
+    return 1
+
+
 @click.command()
 @protocols_option
 def lock(protocols: str | None) -> int:
-    """Write the lock: layouts, digests and golden cases of every version, released from now on.
+    """Take golden cases that were added to released versions into the lock.
 
-    What is locked already is never changed: any drift is printed as `check` prints it, nothing is
-    written, and the exit code is 1.
+    From then on they cannot change either. Drafts are named, and stay drafts until `wirelock release`. What
+    is locked already is never changed: any drift is printed as `check` prints it, nothing is written, and the
+    exit code is 1.
     """
     from wirelock.lock import lockfile
 
     project = project_of(protocols)
     registry = project.load()
-    old = lockfile.read_lock(project.lock) if project.lock.exists() else lockfile.Lock()
+    old = lock_of(project)
     try:
-        new = lockfile.updated(old, registry, _golden_hashes(project, registry))
+        new = lockfile.updated(old, registry, golden_hashes_of(project, registry), release=())
     except lockfile.ReleasedError as refused:
-        for finding in refused.findings:
-            click.echo(str(finding))
-        click.echo("wirelock: released versions never change: release a new version instead", err=True)
-        return 1
-    lockfile.write_lock(project.lock, new)
+        return print_refusal(refused)
+    if new != old:
+        lockfile.write_lock(project.lock, new)
     click.echo(lockfile.summary(old, new, project.lock))
-    for (name, version), entry in new.entries.items():
-        if not entry.golden and (name, version) not in old.entries:
-            click.echo(f"wirelock: warning: {name} v{version} has no golden case", err=True)
+    for protocol, version in lockfile.drafts(new, registry):
+        name = f"{protocol.name}/v{version}"
+        click.echo(f"{protocol.label(version)}: draft; `wirelock release {name}` releases it")
     return 0
 
 
@@ -56,14 +72,14 @@ def check(protocols: str | None) -> int:
 
     project = project_of(protocols)
     if not project.lock.exists():
-        raise LockError(f"there is no {project.lock}: write it with `wirelock lock`")
+        raise LockError(f"there is no {project.lock}: `wirelock release` writes it")
     locked = lockfile.read_lock(project.lock)
     try:
         registry = project.load()
     except (SchemaError, ProjectError) as error:
         findings = lockfile.unloadable(locked, error)
     else:
-        findings = lockfile.check(locked, registry, _golden_hashes(project, registry))
+        findings = lockfile.check(locked, registry, golden_hashes_of(project, registry))
     for finding in findings:
         click.echo(str(finding))
     if not findings:

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from wirelock.cli.lock import lock_of
 from wirelock.cli.options import find, project_of, protocols_option
 
 if TYPE_CHECKING:
     from wirelock.layout.nodes import Layout
+    from wirelock.schema.project import Project
     from wirelock.schema.registry import Protocol, Registry
 
 _TYPE: Final = 44
@@ -37,7 +39,7 @@ _MEANING: Final = 24
 )
 @protocols_option
 def command(what: str | None, source: bool, svg: bool, target: Path | None, protocols: str | None) -> int:
-    """Show the protocols, or the layout of one.
+    """Show the protocols with the status of each version, or the layout of one.
 
     Of one: the map of its bytes, the fields with their places and types, the rules and the digest.
 
@@ -48,10 +50,15 @@ def command(what: str | None, source: bool, svg: bool, target: Path | None, prot
         raise click.UsageError("--source and --svg are two things: ask for one of them")
     if what is None and (source or svg):
         raise click.UsageError(f"--{'source' if source else 'svg'} needs a PROTOCOL or PROTOCOL/vN")
-    registry = project_of(protocols).load()
+    project = project_of(protocols)
+    registry = project.load()
     to_stdout = target is None or str(target) == "-"
     width = os.get_terminal_size(sys.stdout.fileno()).columns if to_stdout and sys.stdout.isatty() else 0
-    text = "".join(f"{line}\n" for line in _lines(registry, what, source, svg, width or sys.maxsize))
+    if what is None:
+        lines = _listing(project, registry)
+    else:
+        lines = _lines(registry, what, source, svg, width or sys.maxsize)
+    text = "".join(f"{line}\n" for line in lines)
     if target is None or to_stdout:
         click.echo(text, nl=False)
     else:
@@ -62,13 +69,17 @@ def command(what: str | None, source: bool, svg: bool, target: Path | None, prot
     return 0
 
 
-def _lines(registry: Registry, what: str | None, source: bool, svg: bool, width: int) -> Iterator[str]:
-    if what is None:
-        for protocol in registry:
-            for number in protocol.versions:
-                name, size, layout = _named(protocol, number)
-                yield f"{name}  {size}  {layout.doc}".rstrip()
-        return
+def _listing(project: Project, registry: Registry) -> Iterator[str]:
+    entries = lock_of(project).entries
+    for protocol in registry:
+        for number in protocol.versions:
+            name, size, layout = _named(protocol, number)
+            entry = entries.get((protocol.name, number))
+            status = "draft" if entry is None else "retired" if entry.retired else "released"
+            yield f"{name}  {status}  {size}  {layout.doc}".rstrip()
+
+
+def _lines(registry: Registry, what: str, source: bool, svg: bool, width: int) -> Iterator[str]:
     protocol, version = find(registry, what)
     shown = [version] if version is not None else [*protocol.versions]
     if svg and len(shown) > 1:

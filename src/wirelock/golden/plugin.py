@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from wirelock.golden.run import Mismatch
     from wirelock.golden.vectors import GoldenFile, Vector
     from wirelock.lock.lockfile import Finding
+    from wirelock.schema.migration import Migration
     from wirelock.schema.project import Project
     from wirelock.schema.registry import Protocol, Registry
 
@@ -145,7 +146,7 @@ def _is_whole(config: pytest.Config) -> bool:
 
 
 class GoldenJson(pytest.File):
-    """One golden file: a test for each case and pose."""
+    """One golden file: a test for each case and pose, and for the migration from the version before."""
 
     collection: _Collection
 
@@ -173,6 +174,11 @@ class GoldenJson(pytest.File):
             yield self._problem(problem)
         else:
             yield from self._items(file.poses, protocol, file.version)
+        for migration in protocol.migrations:
+            if migration.new == file.version:
+                made: MigrationItem = MigrationItem.from_parent(self, name=f"[from v{migration.old}]")
+                made.project, made.protocol, made.migration = self.collection.project, protocol, migration
+                yield made
 
     def _read(self) -> tuple[GoldenFile, Protocol] | None:
         """Return the file with its protocol; None for a JSON file that is no protocol's."""
@@ -294,6 +300,28 @@ class GoldenItem(_Item):
         wanted = re.compile(rf'"id"\s*:\s*"{re.escape(self.vector.id)}"')
         lines = self.path.read_text("utf-8").splitlines()
         return next((number for number, line in enumerate(lines, 1) if wanted.search(line)), 1)
+
+
+class MigrationItem(_Item):
+    """The migration to one version, tried on the records of golden cases of both sides."""
+
+    project: Project
+    protocol: Protocol
+    migration: Migration
+
+    def runtest(self) -> None:
+        """Fail with the laws that do not hold."""
+        from wirelock.golden.samples import records_of
+        from wirelock.schema.migration import broken_laws
+
+        sides = (self.migration.old, self.migration.new)
+        try:
+            olds, news = (records_of(self.project, self.protocol, version) for version in sides)
+        except WirelockError as problem:
+            raise _Broken(" ".join(str(problem).split())) from None
+        found = broken_laws(self.protocol.migrations, self.migration, olds, news)
+        if found:
+            raise _Broken(found[0], tuple(found[1:]))
 
 
 class LockItem(_Item):

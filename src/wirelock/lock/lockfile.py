@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,8 +27,8 @@ from wirelock.lock.diff import ABSENT, Difference, differences
 from wirelock.schema.registry import Protocol, Registry
 
 __all__ = [
-    "Entry", "Finding", "Goldens", "Lock", "ReleasedError", "check", "lock_text", "read_lock", "summary",
-    "unloadable", "updated", "write_lock",
+    "Entry", "Finding", "Goldens", "Lock", "ReleasedError", "check", "drafts", "lock_text", "read_lock",
+    "retire", "summary", "unloadable", "updated", "write_lock",
 ]  # fmt: skip
 
 FORMAT: Final = 1
@@ -40,12 +40,13 @@ Goldens: TypeAlias = Mapping[str, Mapping[int, Mapping[str, str]]]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One released version."""
+    """One version that was released. A `retired` one may be gone; what is left of it stays as it was."""
 
     layout: Layout
     tag: tuple[str, ...] = ()
     golden: Mapping[str, str] = field(default_factory=dict)
     repeats: bool = False
+    retired: bool = False
 
     @property
     def digest(self) -> str:
@@ -102,11 +103,13 @@ def check(lock: Lock, registry: Registry, goldens: Goldens) -> list[Finding]:
     found = []
     for (name, version), entry in lock.entries.items():
         if name not in registry:
-            drift = [Difference("", "protocol", "released", ABSENT)]
+            drift = [] if entry.retired else [Difference("", "protocol", "released", ABSENT)]
         elif version not in registry[name].versions:
-            drift = [Difference("", "version", "released", ABSENT)]
+            drift = [] if entry.retired else [Difference("", "version", "released", ABSENT)]
         else:
             drift = _drift(entry, registry[name], version)
+            status, now = (_status(retired) for retired in (entry.retired, version in registry[name].retired))
+            drift += [Difference("", "status", status, now)] if status != now else []
             drift += _golden_drift(entry.golden, _hashes(goldens, name, version))
         found += [Finding(name, version, item.path, item.aspect, item.was, item.now) for item in drift]
     return found
@@ -118,10 +121,23 @@ def unloadable(lock: Lock, error: Exception) -> list[Finding]:
     return [Finding(*key, "", "layout", "released", f"does not load: {text}") for key in lock.entries]
 
 
-def updated(lock: Lock, registry: Registry, goldens: Goldens) -> Lock:
-    """Return the lock with the registry's new versions and the golden files' new cases.
+def drafts(lock: Lock, registry: Registry) -> list[tuple[Protocol, int]]:
+    """Return the versions of a registry that were never released."""
+    return [
+        (protocol, version)
+        for protocol in registry
+        for version in protocol.versions
+        if (protocol.name, version) not in lock.entries
+    ]
 
-    Raises ReleasedError, a LockError, with every change to what is released.
+
+def updated(
+    lock: Lock, registry: Registry, goldens: Goldens, release: Collection[tuple[str, int]] | None = None
+) -> Lock:
+    """Return the lock with the golden files' new cases, and with the versions that are to be released.
+
+    Those are all drafts, unless `release` names them. Raises ReleasedError, a LockError, with every change
+    to what is released.
     """
     findings = check(lock, registry, goldens)
     if findings:
@@ -130,9 +146,21 @@ def updated(lock: Lock, registry: Registry, goldens: Goldens) -> Lock:
     for protocol in registry:
         for version in protocol.versions:
             key = protocol.name, version
+            if key not in entries and release is not None and key not in release:
+                continue
             known = entries.get(key, Entry(protocol.layout(version), protocol.tag, repeats=protocol.repeats))
             entries[key] = replace(known, golden=dict(sorted(_hashes(goldens, *key).items())))
     return Lock(dict(sorted(entries.items())))
+
+
+def retire(lock: Lock, name: str, version: int) -> Lock:
+    """Return the lock with one of its versions retired."""
+    entry = replace(lock.entries[name, version], retired=True)
+    return Lock({**lock.entries, (name, version): entry})
+
+
+def _status(retired: bool) -> str:
+    return "retired" if retired else "released"
 
 
 def summary(old: Lock, new: Lock, path: Path) -> str:
@@ -194,7 +222,7 @@ def read_lock(path: Path) -> Lock:
     try:
         return _lock(_json(path.read_bytes().decode("utf-8")))
     except FileNotFoundError:
-        raise LockError(f"{path}: there is no lock; `wirelock lock` writes it") from None
+        raise LockError(f"{path}: there is no lock; `wirelock release` writes it") from None
     except OSError as problem:
         raise LockError(f"{path}: cannot be read: {problem.strerror or problem}") from None
     except UnicodeDecodeError as problem:
@@ -248,10 +276,12 @@ def _lock(found: Any) -> Lock:
 
 
 def _entry(found: Any, label: str) -> Entry:
-    repeats = _mapping(found, label).get("repeats", False)
+    repeats, status = _mapping(found, label).get("repeats", False), found.get("status", "released")
     if type(repeats) is not bool:
         raise _DamageError(f"{label}: repeats is {repeats!r}, no true or false")
-    known = {key: value for key, value in found.items() if key != "repeats"}
+    if status not in ("released", "retired"):
+        raise _DamageError(f"{label}: the status is {status!r}, neither released nor retired")
+    known = {key: value for key, value in found.items() if key not in ("repeats", "status")}
     _check_keys(known, ("digest", "tag", "layout", "golden"), label)
     golden = _mapping(found["golden"], f"{label}: golden")
     for case, value in golden.items():
@@ -261,7 +291,8 @@ def _entry(found: Any, label: str) -> Entry:
     if not isinstance(tag, list) or not all(isinstance(name, str) for name in tag):
         raise _DamageError(f"{label}: {tag!r} is no tag")
     try:
-        entry = Entry(layout_from_json(found["layout"]), tuple(tag), dict(sorted(golden.items())), repeats)
+        layout, cases = layout_from_json(found["layout"]), dict(sorted(golden.items()))
+        entry = Entry(layout, tuple(tag), cases, repeats, status == "retired")
         whole = _stable(layout_to_json(entry.layout)) == _stable(found["layout"])
         edited = not whole or entry.digest != found["digest"]
     except SchemaError as problem:
@@ -301,6 +332,7 @@ def lock_text(lock: Lock) -> str:
     protocols: dict[str, Any] = {}
     for (name, version), entry in sorted(lock.entries.items()):
         protocols.setdefault(name, {})[f"v{version}"] = {
+            **({"status": "retired"} if entry.retired else {}),
             "digest": entry.digest,
             "tag": list(entry.tag),
             **({"repeats": True} if entry.repeats else {}),
@@ -379,7 +411,8 @@ def _refuse_loss(path: Path, lock: Lock) -> None:
     held = read_lock(path) if path.exists() else Lock()
     for (name, version), entry in held.entries.items():
         kept = lock.entries.get((name, version), Entry(Layout(())))
-        if kept.digest != entry.digest or not kept.golden.items() >= entry.golden.items():
+        same = kept.digest == entry.digest and kept.retired >= entry.retired
+        if not same or not kept.golden.items() >= entry.golden.items():
             raise LockError(f"{path}: {name} v{version} was written by another meanwhile; run it again")
 
 
