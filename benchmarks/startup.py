@@ -1,6 +1,6 @@
 """What it costs to start: importing wirelock and its command line, in fresh processes.
 
-Beside each: pydantic with the command line's library and nothing else, which any such program loads.
+Beside each: pydantic with a parser of arguments and nothing else, which any such program loads.
 Figures are medians of interleaved runs, of processor time where the system tells it of a child, so that
 what else runs counts little; nothing here passes or fails by time.
 """
@@ -20,7 +20,7 @@ from timing import conditions, table
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("wirelock", "pydantic", "click", "construct", "rich")
-BASE = "pydantic (BaseModel) + click"
+BASE = "pydantic (BaseModel) + argparse"
 
 MODEL = (
     "import click\nfrom typing import Annotated\nfrom pydantic import BaseModel, Field\n"
@@ -42,7 +42,8 @@ def programs() -> dict[str, list[str]]:
         "python alone": code("pass"),
         "click": code("import click"),
         "import pydantic + click": code("import pydantic, click"),
-        BASE: code("from pydantic import BaseModel\nimport click"),
+        BASE: code("from pydantic import BaseModel\nimport argparse"),
+        "pydantic (BaseModel) + click": code("from pydantic import BaseModel\nimport click"),
         "one pydantic model used + click": code(MODEL),
         "import wirelock": code("import wirelock"),
         "from wirelock import Record": code("from wirelock import Record"),

@@ -306,7 +306,7 @@ NO_PROTOCOLS = {
         "the version on the wire is 1",
     ),
     "one tag twice": (
-        lambda: Protocol("p", {1: V1, 2: V1}, tag=("magic",)),
+        lambda: Protocol("p", {1: V1, 2: V2}, tag=("magic",)),
         "the tag is that of p v1",
     ),
     "two magics": (

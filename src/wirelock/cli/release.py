@@ -99,7 +99,8 @@ def _missing(project: Project, protocol: Protocol, version: int) -> Iterator[str
         olds, news = (records_of(project, protocol, number) for number in (older[-1], version))
         yield from broken_laws(protocol.migrations, migration, olds, news)
     elif older and any(True for _ in protocol.migrations):
-        yield f"{label}: there is no migration from v{older[-1]}: add Migration({older[-1]}, {version}, up=...)"
+        remedy = f"add Migration({older[-1]}, {version}, up=...)"
+        yield f"{label}: there is no migration from v{older[-1]}: {remedy}"
 
 
 def _changes(protocol: Protocol, version: int) -> Iterator[str]:
@@ -135,10 +136,10 @@ def retire(name: str, protocols: str | None) -> int:
         raise click.UsageError(f"{name!r} is no released version: there are {known}")
     if old.entries[key].retired:
         raise click.UsageError(f"{name} is retired already")
-    if protocol_name in registry and key[1] in registry[protocol_name].versions:
-        if key[1] not in registry[protocol_name].retired:
-            remedy = f"write retired=[{key[1]}] in its Protocol, or leave the version out, and run this again"
-            raise LockError(f"{name} is still offered to peers: {remedy}")
+    protocol = registry[protocol_name] if protocol_name in registry else None  # noqa: SIM401 - no dict
+    if protocol is not None and key[1] in protocol.versions and key[1] not in protocol.retired:
+        remedy = f"write retired=[{key[1]}] in its Protocol, or leave the version out, and run this again"
+        raise LockError(f"{name} is still offered to peers: {remedy}")
     lockfile.write_lock(project.lock, lockfile.retire(old, *key))
     click.echo(f"{protocol_name} v{key[1]}: retired")
     return 0

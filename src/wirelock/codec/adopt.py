@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from wirelock.codec.members import member_of
 from wirelock.codec.template import Engine, Names, template_of
 from wirelock.codec.trail import Found, Frame, Trail
 from wirelock.errors import Fault
@@ -84,9 +85,7 @@ def _adopted(kind: Type, value: Any, frame: Frame, names: Names, trail: Trail) -
         case Layout():
             return adopt(value, names, trail)
         case Enum(name=name) | Flags(name=name):
-            member_type = names[name]
-            assert isinstance(member_type, type)
-            return member_type(value)
+            return member_of(names[name], value)
         case Mapping(members=members):
             return next(key for key, raw in members if raw == value)
         case Array(element=element):

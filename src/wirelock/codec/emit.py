@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 import keyword
-from collections import Counter
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -109,6 +109,11 @@ def wrapped(line: str) -> list[str]:
         lines.append(line[:best])
         line, outer = indent + line[best:].lstrip(), left_open
     return [*lines, line]
+
+
+def mentions(lines: list[str], name: str) -> bool:
+    """Whether lines of source use a name."""
+    return re.search(rf"\b{name}\b", "\n".join(lines)) is not None
 
 
 class Constants:
@@ -219,32 +224,6 @@ def covered(layout: Layout) -> set[str]:
     return {found.covers for found in sums if found is not None}
 
 
-def emit_rule(writer: Writer, sight: Sight, expression: Expression) -> None:
-    """Write the lines that give up unless a rule holds; parts that occur twice are computed once."""
-    shared: dict[Expression, str] = {}
-    for part in _used_twice(expression):
-        text = sight.source(part, shared)
-        shared[part] = writer.name("part")
-        writer.line(f"{shared[part]} = {text}")
-    writer.unless(sight.source(expression, shared))
-
-
-def _used_twice(expression: Expression) -> list[Expression]:
-    """Return the operations that more than one other part uses, inner ones first."""
-    uses: Counter[Expression] = Counter()
-    order: list[Expression] = []
-
-    def visit(part: Expression) -> None:
-        uses[part] += 1
-        if uses[part] == 1 and isinstance(part, Operation):
-            for operand in part.operands:
-                visit(operand)
-            order.append(part)
-
-    visit(expression)
-    return [part for part in order if uses[part] > 1]
-
-
 def limits_source(text: str, limits: tuple[Limit, ...]) -> str:
     """Return the condition under which a value keeps its limits."""
     found = {limit.kind: _limit_source(limit) for limit in limits}
@@ -259,6 +238,11 @@ def limits_source(text: str, limits: tuple[Limit, ...]) -> str:
     }  # fmt: skip
     parts += [words[kind].format(text, value) for kind, value in found.items()]
     return " and ".join(parts)
+
+
+def excludes_nan(limits: tuple[Limit, ...]) -> bool:
+    """Whether no NaN keeps the limits: it compares with nothing."""
+    return any(limit.kind in ("ge", "gt", "le", "lt") for limit in limits)
 
 
 def _limit_source(limit: Limit) -> str:

@@ -15,14 +15,16 @@ from wirelock.codec.emit import (
     Sight,
     Value,
     covered,
-    emit_rule,
     is_leaf,
     is_unrolled,
     limits_source,
+    mentions,
     padding_source,
     simple_element,
 )
 from wirelock.codec.emit_build_regions import RegionWriter
+from wirelock.codec.emit_rules import emit_rule
+from wirelock.codec.template import Names
 from wirelock.errors import SchemaError
 from wirelock.layout.nodes import (
     Array,
@@ -68,8 +70,8 @@ BUILD_NAMES: Final = ("record", "parts", "packed", "given")
 class BuildEmitter(RegionWriter):
     """Writes the build function of one layout."""
 
-    def __init__(self, constants: Constants, spelled: dict[str, str], taken: set[str]) -> None:
-        super().__init__(constants, spelled, {*taken, *BUILD_NAMES})
+    def __init__(self, constants: Constants, names: Names, spelled: dict[str, str], taken: set[str]) -> None:
+        super().__init__(constants, names, spelled, {*taken, *BUILD_NAMES})
 
     def function(self, layout: Layout) -> list[str]:
         """Return the lines of the function."""
@@ -141,7 +143,9 @@ class BuildEmitter(RegionWriter):
     def _flags(self, kind: Flags, name: str) -> Value:
         self.writer.give_up_if(f"type({name}) is not {self.spelled[kind.name]}")
         raw = self.writer.name(f"{name}_bits")
-        self.writer.line(f"{raw} = int({name})")
+        # A call less, unless the author's class gives the sign a meaning of its own.
+        signed = getattr(self.names[kind.name], "__pos__", None) is not int.__pos__
+        self.writer.line(f"{raw} = int({name})" if signed else f"{raw} = +{name}")
         return Value(raw, raw)
 
     def _plain(self, kind: Type, name: str) -> Value:
@@ -380,7 +384,7 @@ class BuildEmitter(RegionWriter):
         )
         self._block(kind.element, Value(item, item), item, sight, ends)
         sight.index = outer
-        counted = any(index in line for line in writer.lines[header:])
+        counted = mentions(writer.lines[header:], index)
         text = f"for {index}, {item} in enumerate({items}):" if counted else f"for {item} in {items}:"
         writer.lines.insert(header, "    " * writer.depth + text)
 

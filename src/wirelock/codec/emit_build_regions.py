@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from wirelock.codec.emit import Constants, Sight, Value, limits_source, padding_size_source
+from wirelock.codec.emit import Constants, Sight, Value, limits_source, mentions, padding_size_source
 from wirelock.codec.emit_build_runs import RunWriter
+from wirelock.codec.template import Names
 from wirelock.layout.nodes import (
     Bytes,
     Padded,
@@ -26,8 +27,8 @@ from wirelock.layout.terms import Limit
 class RegionWriter(RunWriter):
     """Writes the lines that build regions around values."""
 
-    def __init__(self, constants: Constants, spelled: dict[str, str], taken: set[str]) -> None:
-        super().__init__(constants, spelled, taken)
+    def __init__(self, constants: Constants, names: Names, spelled: dict[str, str], taken: set[str]) -> None:
+        super().__init__(constants, names, spelled, taken)
         self.absent = ""
 
     def _write(self, kind: Type, value: Value, hint: str, sight: Sight | None) -> None:
@@ -40,7 +41,7 @@ class RegionWriter(RunWriter):
         writer, outer, header = self.writer, self.absent, len(self.writer.lines)
         self.absent = writer.name("absent")
         yield
-        if any(self.absent in line for line in writer.lines[header:]):
+        if mentions(writer.lines[header:], self.absent):
             writer.lines.insert(header, "    " * writer.depth + f"{self.absent} = -1")
             writer.give_up_if(f"{self.absent} >= 0 and any(parts[{self.absent}:])")
         self.absent = outer

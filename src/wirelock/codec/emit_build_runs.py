@@ -10,10 +10,12 @@ from wirelock.codec.emit import (
     Slot,
     Value,
     Writer,
+    excludes_nan,
     limits_source,
     padding_bits,
     padding_source,
 )
+from wirelock.codec.template import Names
 from wirelock.layout.nodes import (
     Bytes,
     Constant,
@@ -35,8 +37,9 @@ from wirelock.layout.nodes import (
 class RunWriter:
     """Collects values of fixed size and writes the lines that pack them."""
 
-    def __init__(self, constants: Constants, spelled: dict[str, str], taken: set[str]) -> None:
+    def __init__(self, constants: Constants, names: Names, spelled: dict[str, str], taken: set[str]) -> None:
         self.constants = constants
+        self.names = names
         self.spelled = spelled
         self.writer = Writer(taken)
         self.run = Run()
@@ -94,7 +97,7 @@ class RunWriter:
             case Bytes(length=length):
                 writer.give_up_if(f"len({text}) != {length}")
             case Flags(mask=mask):
-                writer.give_up_if(f"not 0 <= {text} or {text} & ~{mask:#x}")
+                writer.give_up_if(f"{text} & ~{mask:#x}")
             case Integer() | Time() as kind if slot.bit % 8 or slot.bits % 8:
                 if not {"ge", "le"} <= {limit.kind for limit in slot.limits}:
                     integer = kind.integer if isinstance(kind, Time) else kind
@@ -108,32 +111,35 @@ class RunWriter:
             writer.unless(limits_source(text, slot.limits))
 
     def _pack(self, piece: Piece) -> None:
-        writer = self.writer
         struct = self.constants.struct(piece.format)
         call = f"{struct}.pack({', '.join(self._argument(group) for group in piece.groups)})"
-        floats = [
-            (group, slot)
-            for group in piece.groups
-            for slot in group.slots
-            if isinstance(slot.kind, Float) and not group.split
-        ]
-        if not floats:
-            self.append(call)
-            return
-        packed = writer.name("packed")
-        writer.line(f"{packed} = {call}")
-        checked = {id(slot): writer.name(f"{slot.hint}_written") for _, slot in floats}
-        targets = [checked.get(id(group.slots[0]), "_") for group in piece.groups]
-        writer.line(f"({', '.join(targets)}{',' * (len(targets) == 1)}) = {struct}.unpack({packed})")
-        for group, slot in floats:
-            assert isinstance(slot.kind, Float)
+        floats = [group for group in piece.groups if _is_float(group)]
+        if floats:
+            packed = self.writer.name("packed")
+            self.writer.line(f"{packed} = {call}")
+            self._read_back(piece, packed, floats)
+            call = packed
+        self.append(call)
+
+    def _read_back(self, piece: Piece, packed: str, floats: list[Group]) -> None:
+        """Write the check that floats were packed as they are: narrower ones round, and lose a NaN's bits."""
+        writer = self.writer
+        names = [writer.name(f"{group.slots[0].hint}_written") for group in floats]
+        struct, place = self.constants.struct(_format_of(piece, floats)), floats[0].byte - piece.byte
+        read = f"unpack_from({packed}, {place})" if place else f"unpack_from({packed})"
+        writer.line(f"({', '.join(names)}{',' * (len(names) == 1)}) = {struct}.{read}")
+        for name, group in zip(names, floats, strict=True):
+            slot = group.slots[0]
             text = slot.value.text
-            writer.line(f"if {checked[id(slot)]} != {text}:")
-            place = f'{group.byte - piece.byte}, {slot.kind.bits}, "{slot.kind.order}"'
-            writer.line(f"    {packed} = write_nan({packed}, {text}, {place})")
+            if excludes_nan(slot.limits):
+                writer.give_up_if(f"{name} != {text}")
+                continue
+            assert isinstance(slot.kind, Float)
+            spot = f'{group.byte - piece.byte}, {slot.kind.bits}, "{slot.kind.order}"'
+            writer.line(f"if {name} != {text}:")
+            writer.line(f"    {packed} = write_nan({packed}, {text}, {spot})")
             with writer.indented():
                 writer.give_up_if(f"{packed} is None")
-        self.append(packed)
 
     def varint(self, kind: VarInt, text: str) -> None:
         """Write a number of no fixed width."""
@@ -217,6 +223,20 @@ class RunWriter:
         if isinstance(inner, Integer | Float) and inner.order == "little":
             return f'from_bytes(({text}).to_bytes({bits // 8}, "little"), "big")'
         return text
+
+
+def _is_float(group: Group) -> bool:
+    return not group.split and isinstance(group.slots[0].kind, Float)
+
+
+def _format_of(piece: Piece, floats: list[Group]) -> str:
+    """Return the `struct` format that reads the floats of a piece, from the first to the last."""
+    codes, at = piece.order or "<", floats[0].byte
+    for group in floats:
+        codes += f"{group.byte - at}x" if group.byte > at else ""
+        codes += group.code[0]
+        at = group.byte + group.octets
+    return codes
 
 
 def _either(parts: list[str]) -> str:

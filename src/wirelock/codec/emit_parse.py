@@ -1,7 +1,8 @@
 """Layout -> the source of `parse_from(data, at, end)`, which returns (record, end of the record) or None.
 
-The function only detects faults. Fields become local variables, fixed stretches one unpack, records
-one call with a dict of proven values. Reads the Layout and nothing else.
+Where all records are of one size it returns the record alone. The function only detects faults. Fields
+become local variables, fixed stretches one unpack, records one call with a dict of proven values. Reads the
+Layout and nothing else.
 """
 
 from __future__ import annotations
@@ -16,15 +17,16 @@ from wirelock.codec.emit import (
     Sight,
     Value,
     covered,
-    emit_rule,
     is_leaf,
     is_unrolled,
     limits_source,
+    mentions,
     simple_element,
     wrapped,
 )
 from wirelock.codec.emit_parse_regions import RegionReader
 from wirelock.codec.emit_parse_runs import targets
+from wirelock.codec.emit_rules import emit_rule
 from wirelock.codec.template import Names, template_of
 from wirelock.codec.trail import limit_holds
 from wirelock.layout.nodes import (
@@ -65,8 +67,8 @@ PARSE_NAMES: Final = ("data", "at", "end")
 class ParseEmitter(RegionReader):
     """Writes the parse function of one layout."""
 
-    def __init__(self, constants: Constants, names: Names, spelled: dict[str, str], taken: set[str]) -> None:
-        super().__init__(constants, names, spelled, {*taken, *PARSE_NAMES})
+    def __init__(self, constants: Constants, names: Names, taken: set[str]) -> None:
+        super().__init__(constants, names, {*taken, *PARSE_NAMES})
         self.checks: list[tuple[Sight, Rule | Field]] = []
 
     def function(self, layout: Layout) -> list[str]:
@@ -75,7 +77,7 @@ class ParseEmitter(RegionReader):
         value = self._value(layout, "", None)
         self.flush()
         self._emit_checks()
-        writer.line(f"return {value.record}, at")
+        writer.line(f"return {value.record}" if size_of(layout).fixed else f"return {value.record}, at")
         return ["def parse_from(data, at, end):", *writer.lines]
 
     # -- values
@@ -288,7 +290,7 @@ class ParseEmitter(RegionReader):
                 writer.line(f"if {inside.source(kind.count.condition)}:")
                 writer.line("    break")
         index, sight.index = sight.index, outer_index
-        counted = any(index in line for line in writer.lines[header:])
+        counted = mentions(writer.lines[header:], index)
         before = []
         if fused:
             names, items = targets(pieces[0]), f"{struct}.iter_unpack(data[at:at + {count} * {size}])"

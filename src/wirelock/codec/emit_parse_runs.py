@@ -12,6 +12,7 @@ from wirelock.codec.emit import (
     Slot,
     Value,
     Writer,
+    excludes_nan,
     limits_source,
     padding_bits,
     padding_source,
@@ -39,10 +40,9 @@ from wirelock.layout.nodes import (
 class RunReader:
     """Collects values of fixed size and writes the lines that read them."""
 
-    def __init__(self, constants: Constants, names: Names, spelled: dict[str, str], taken: set[str]) -> None:
+    def __init__(self, constants: Constants, names: Names, taken: set[str]) -> None:
         self.constants = constants
         self.names = names
-        self.spelled = spelled
         self.writer = Writer(taken)
         self.run = Run()
         self.scattering = False
@@ -57,7 +57,7 @@ class RunReader:
             case Enum():
                 value.record = self.writer.name(f"{name}_member")
             case Flags(name=flags):
-                value.record = f"{self.spelled[flags]}({name})"
+                value.record = f"members_of_{flags}[{name}]"
             case Mapping():
                 value.record = self.writer.name(f"{name}_key")
             case Scaled():
@@ -143,7 +143,7 @@ class RunReader:
         """A value of whole bytes, already unpacked into the slot's variable."""
         name = slot.hint
         match slot.kind:
-            case Float(bits=bits, order=order):
+            case Float(bits=bits, order=order) if not excludes_nan(slot.limits):
                 place = f"at + {byte}" if byte else "at"
                 self.writer.give_up_if(
                     f'{name} != {name} and ({name} := read_nan(data, {place}, {bits}, "{order}")) is None'

@@ -21,11 +21,13 @@ from wirelock.codec.emit import Constants
 from wirelock.codec.emit_build import BUILD_NAMES, BuildEmitter
 from wirelock.codec.emit_parse import PARSE_NAMES, ParseEmitter
 from wirelock.codec.locate import LayoutReader, locate
+from wirelock.codec.members import table_of
 from wirelock.codec.scaled import raw_of
 from wirelock.codec.template import Names, Template
 from wirelock.codec.trail import Found, Frame, Trail
 from wirelock.errors import SchemaError
 from wirelock.layout.nodes import Checksum, Layout, has_part
+from wirelock.layout.sizes import size_of
 
 _RUNTIME: Final[dict[str, Any]] = {
     "Struct": struct.Struct,
@@ -50,7 +52,8 @@ _RUNTIME: Final[dict[str, Any]] = {
     "strip_nuls": text.strip_nuls,
 }
 _FUNCTIONS: Final = ("parse_from", "build", *PARSE_NAMES, *BUILD_NAMES)
-_REFUSALS = (AttributeError, Found, OverflowError, TypeError, ValueError, struct.error)
+REFUSALS: Final = (AttributeError, Found, OverflowError, TypeError, ValueError, struct.error)
+"""What a generated build function raises, beside returning None, where a record cannot be sent."""
 
 
 class GeneratedEngine:
@@ -69,34 +72,36 @@ class GeneratedEngine:
         except (MemoryError, RecursionError, SyntaxError) as problem:
             told = f"the layout is too large for Python to compile: {type(problem).__name__} {problem}"
             raise SchemaError(layout.name, told, "split the record") from None
-        self._parse_from = namespace["parse_from"]
-        self._build = namespace["build"]
-        self._validated = runs_python(layout)
+        size = size_of(layout)
+        self.size = size.lowest // 8 if size.fixed else None
+        self.parse_from = namespace["parse_from"]
+        self.build_bytes = namespace["build"]
+        self.validated = runs_python(layout)
         self._sums = has_part(layout, Checksum)
 
     def parse(self, data: bytes) -> Any:
         """Return the record that all of `data` is."""
-        found = self._parse_from(data, 0, len(data))
+        found = self.read(data, 0)
         if found is None or found[1] != len(data):
             raise self._located(data, exact=True)
-        return self._adopted(data) if self._validated else found[0]
+        return self._adopted(data) if self.validated else found[0]
 
     def parse_prefix(self, data: bytes, at: int = 0) -> tuple[Any, int]:
         """Return the record that starts at byte `at` and the number of bytes that it takes.
 
         A fault counts its bytes from the record's start.
         """
-        found = self._parse_from(data, at, len(data))
+        found = self.read(data, at)
         if found is None:
             raise self._located(data[at:], exact=False)
         record, end = found
-        return self._adopted(data[at:end]) if self._validated else record, end - at
+        return self._adopted(data[at:end]) if self.validated else record, end - at
 
     def build(self, record: Any) -> bytes:
         """Return the bytes of a record, after checking it again."""
         try:
-            data = self._build(record)
-        except _REFUSALS:
+            data = self.build_bytes(record)
+        except REFUSALS:
             data = None
         if data is None:
             data = self._checked(record)
@@ -105,8 +110,8 @@ class GeneratedEngine:
     def filled(self, record: Any) -> Frame:
         """Return the values of a record as they are written, with its checksums as they must be."""
         try:
-            data = self._build(record, False)
-        except _REFUSALS:
+            data = self.build_bytes(record, False)
+        except REFUSALS:
             data = None
         if data is None:
             check(self.layout, record, self.names)
@@ -116,7 +121,7 @@ class GeneratedEngine:
     def _checked(self, record: Any) -> bytes:
         """Return the bytes of a record that generated code refuses: its checksums may be left out."""
         given = check(self.layout, record, self.names)
-        data: bytes | None = self._build(record, False) if self._sums else None
+        data: bytes | None = self.build_bytes(record, False) if self._sums else None
         if data is None:
             raise self._disagreement(record)
         fault = stale_checksum(given, self._frame(data)[0])
@@ -126,6 +131,13 @@ class GeneratedEngine:
 
     def _disagreement(self, record: Any) -> RuntimeError:
         return RuntimeError(f"{self.layout.name}: generated code refuses {record!r}, the layout does not")
+
+    def read(self, data: bytes, at: int) -> tuple[Any, int] | None:
+        """Return the record that starts at byte `at` and where it ends; None if there is none."""
+        found = self.parse_from(data, at, len(data))
+        if found is None or self.size is None:
+            return found  # type: ignore[no-any-return]
+        return found, at + self.size
 
     def _located(self, data: bytes, *, exact: bool) -> Found:
         fault = locate(self.layout, data, exact=exact)
@@ -165,11 +177,11 @@ def generate(layout: Layout, names: Names) -> tuple[str, dict[str, Any]]:
             namespace[f"new_{name}"] = found.make
         else:
             namespace[spelled[name]] = found
-            namespace[f"members_of_{name}"] = {int(member): member for member in found}
+            namespace[f"members_of_{name}"] = table_of(found)
     taken = {*_RUNTIME, *_FUNCTIONS, *namespace}
     constants = Constants()
-    parse = ParseEmitter(constants, names, spelled, taken).function(layout)
-    build = BuildEmitter(constants, spelled, taken).function(layout)
+    parse = ParseEmitter(constants, names, taken).function(layout)
+    build = BuildEmitter(constants, names, spelled, taken).function(layout)
     title = f"# {layout.name}: generated by wirelock from its layout; see codec/generated.py"
     source = "\n".join([title, *constants.lines(), "", "", *parse, "", "", *build, ""])
     return source, {**_RUNTIME, **namespace, **constants.code}

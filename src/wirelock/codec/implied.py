@@ -1,4 +1,7 @@
-"""Values that a record has not, or that were left out of it, computed from those that it has."""
+"""What a record's other attributes imply: the values of constant, absent and derived fields.
+
+Used where a record is made by hand and where it is built; knows neither bytes nor faults.
+"""
 
 from __future__ import annotations
 

@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Final, Self, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError, PydanticUndefined
 
-from wirelock.codec.generated import GeneratedEngine
 from wirelock.codec.template import Engine, Names, Template
 from wirelock.codec.trail import Found
 from wirelock.errors import DecodeError, EncodeError, Fault, SchemaError
@@ -22,6 +21,7 @@ from wirelock.layout.walk import walk
 from wirelock.schema.around import leads_out
 from wirelock.schema.derive import derive_again, fill_in, fill_in_checksums, follows, left_out
 from wirelock.schema.lower import Lowering, lower_fields
+from wirelock.schema.making import make_of
 from wirelock.schema.rules import Rule, read_rules
 from wirelock.schema.scalars import JSON_CONFIG
 
@@ -101,11 +101,18 @@ class Wire:
                 "the layout reads fields around the record",
                 "parse the record that holds it",
             )
+        # What an engine needs is loaded with the first one: most programs that import records make none.
         if name == "reference":
             from wirelock.codec.reference import ReferenceEngine
 
             return ReferenceEngine(self.source, self.layout, self.names)
-        return GeneratedEngine(self.layout, self.names)
+        from wirelock.codec.generated import GeneratedEngine
+        from wirelock.schema.direct import shorten
+
+        engine = GeneratedEngine(self.layout, self.names)
+        if not engine.validated:
+            shorten(self.record, engine)
+        return engine
 
     def validate(self, values: dict[str, Any]) -> Any:
         """Make a record by full validation; a complaint of a Python validator is raised as Found."""
@@ -134,7 +141,6 @@ class Record(BaseModel):
         frozen=True,
         extra="forbid",
         **JSON_CONFIG,
-        use_attribute_docstrings=True,
         protected_namespaces=(),
         validate_default=True,
         defer_build=True,
@@ -239,6 +245,9 @@ class Record(BaseModel):
         return self
 
 
+# Only now, for the classes that follow: pydantic would read this whole file for the docstrings of no field.
+Record.model_config["use_attribute_docstrings"] = True
+
 _OWN = frozenset(dir(Record)) | {"layout", "schema", "json", "copy", "parse", "build"}
 
 
@@ -265,32 +274,13 @@ def layout_of(record: type[Record]) -> Layout:
 
 def source_of(record: type[Record]) -> str:
     """Return the Python source that the generated engine runs for a record."""
-    engine = wire_of(record).engine("generated")
-    assert isinstance(engine, GeneratedEngine)
-    return engine.source
+    engine: Any = wire_of(record).engine("generated")
+    return engine.source  # type: ignore[no-any-return]
 
 
 def as_bytes(data: Buffer) -> bytes:
     """Return a buffer as bytes. Raises TypeError for anything that is no buffer, such as a str or int."""
     return data if type(data) is bytes else bytes(memoryview(data))
-
-
-def make_of(record: type[Record]) -> Any:
-    """Return a function from proven values to a record, equal in every way to a validated one."""
-    new = record.__new__
-    slots = {name: BaseModel.__dict__[name].__set__ for name in BaseModel.__slots__}
-    set_values, set_names = slots["__dict__"], slots["__pydantic_fields_set__"]
-    set_extra, set_private = slots["__pydantic_extra__"], slots["__pydantic_private__"]
-
-    def make(values: dict[str, Any]) -> Any:
-        made = new(record)
-        set_values(made, values)
-        set_names(made, {*values})
-        set_extra(made, None)
-        set_private(made, None)
-        return made
-
-    return make
 
 
 def _bare_layout(cls: type[Record], source: Any) -> Layout:

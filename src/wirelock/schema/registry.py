@@ -11,7 +11,6 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from wirelock.codec.raw import scalar_from_bits
 from wirelock.codec.trail import Found, fault_at, value_text
 from wirelock.errors import DecodeError, Fault, SchemaError
 from wirelock.layout.canonical import digest
@@ -285,6 +284,8 @@ class Protocol:
 
     def _tag_fault(self, found: bytes) -> Fault:
         """Say why bytes are no tag of ours: another's magic, cut short, or an unknown version."""
+        from wirelock.codec.raw import scalar_from_bits  # when the first fault is met
+
         bit, known = 0, next(iter(self._by_tag))
         for number, item in enumerate(self.layout(next(iter(self.versions))).fields[: len(self.tag)]):
             constant = plain(item.type)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from enum import IntEnum, IntFlag
 from fractions import Fraction
 from math import floor, isfinite
 from typing import Any, Final
@@ -18,6 +19,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, PlainSerialize
 from pydantic_core import PydanticSerializationUnexpectedValue
 
 from wirelock.codec.floats import exact_float_bits, float_from_bits, float_to_bits, round_float
+from wirelock.codec.members import member_of
 from wirelock.codec.scaled import raw_of
 from wirelock.layout.nodes import Enum, Flags, Float, Integer, Rounding, Scaled, VarInt
 
@@ -56,7 +58,7 @@ def wide_metadata(kind: Integer | VarInt) -> tuple[Any, ...]:
     return BeforeValidator(_integer_from_json), PlainSerializer(_integer_to_json, when_used="json")
 
 
-def member_metadata(kind: Enum | Flags, members: Callable[[int], Any]) -> tuple[Any, ...]:
+def member_metadata(kind: Enum | Flags, members: type[IntEnum] | type[IntFlag]) -> tuple[Any, ...]:
     """Return pydantic metadata for an enumeration or flags; `members` is its class."""
 
     def from_json(value: Any, info: ValidationInfo) -> Any:
@@ -66,7 +68,7 @@ def member_metadata(kind: Enum | Flags, members: Callable[[int], Any]) -> tuple[
         # Of JSON pydantic would take true and 1.0 for the member 1, and nothing beyond 64 bits.
         if type(number) is not int:
             raise ValueError(f"{value!r} is no integer")
-        return members(number)
+        return member_of(members, number)
 
     wide = wide_metadata(kind.integer)
     return Strict(), BeforeValidator(from_json), *wide[1:]

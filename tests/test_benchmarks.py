@@ -1,0 +1,40 @@
+"""The benchmarks run, and compare before they measure; which libraries are installed is not their matter."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs/performance.md").read_text("utf-8")
+
+
+def tables(script: str) -> list[list[str]]:
+    """Run a benchmark with few samples and return the first cells of its tables, a list for each."""
+    run = subprocess.run(
+        [sys.executable, f"benchmarks/{script}.py", "--quick", "--markdown"],
+        cwd=ROOT, capture_output=True, text=True,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    blocks = [block.splitlines() for block in run.stdout.split("\n\n")]
+    return [[line.split("|")[1].strip() for line in block] for block in blocks if block[0].startswith("| ")]
+
+
+def rows_of_the_page(heading: str) -> list[str]:
+    """Return the first cells of the table whose header begins so."""
+    block = PAGE[PAGE.index(f"| {heading} |") :].split("\n\n")[0]
+    return [line.split("|")[1].strip() for line in block.splitlines()]
+
+
+def test_records_beside_other_libraries() -> None:
+    parse, build = tables("scalar")
+    for rows in (parse, build):
+        known = rows_of_the_page(rows[0])
+        assert {"wirelock", "struct + pydantic, by hand", "construct + pydantic"} <= set(rows) <= set(known)
+        assert rows == [row for row in known if row in rows]
+
+
+def test_starting() -> None:
+    (rows,) = tables("startup")
+    assert rows == rows_of_the_page(rows[0])
