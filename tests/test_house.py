@@ -25,7 +25,8 @@ ROOMS = {
     "lock": {"layout", "schema"},
     "golden": {"layout", "codec", "schema"},
     "capture": {"layout", "codec", "schema"},
-    "cli": {"layout", "codec", "schema", "lock", "golden", "capture", "quaternion"},
+    "scaffold": {"schema", "golden"},
+    "cli": {"layout", "codec", "schema", "lock", "golden", "capture", "scaffold", "quaternion"},
 }
 """What each room may import besides errors and itself."""
 ALSO = {"golden/plugin.py": {"lock"}}

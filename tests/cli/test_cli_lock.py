@@ -26,7 +26,11 @@ def test_check_without_drift(project):
 
 def test_lock_has_nothing_to_add(project):
     before = (project / LOCK).read_bytes()
-    assert done(run("lock", cwd=project)) == f"nothing to add\n{project / LOCK}: 4 released versions\n"
+    drafts = "".join(
+        f"{name} v3: draft; `wirelock release {name}/v3` releases it\n" for name in ("rotation", "snapshot")
+    )
+    told = f"nothing to add\n{project / LOCK}: 4 released versions\n{drafts}"
+    assert done(run("lock", cwd=project)) == told
     assert (project / LOCK).read_bytes() == before
 
 
@@ -84,9 +88,14 @@ def test_a_golden_case_that_changed_is_drift(project):
 def test_a_missing_lock(project):
     whole = (project / LOCK).read_bytes()
     (project / LOCK).unlink()
-    refused(run("check", cwd=project), project / LOCK, "wirelock lock")
-    lines = done(run("lock", cwd=project)).splitlines()
-    assert [line.split(":")[0] for line in lines[:4]] == LABELS
+    refused(run("check", cwd=project), project / LOCK, "wirelock release")
+    assert done(run("lock", cwd=project)).startswith(
+        f"nothing to add\n{project / LOCK}: 0 released versions\n"
+    )
+    assert not (project / LOCK).exists()
+    names = [label.replace(" ", "/") for label in LABELS]
+    lines = done(run("release", *names, cwd=project)).splitlines()
+    assert [line.split(":")[0] for line in lines[-5:-1]] == LABELS
     assert (project / LOCK).read_bytes() == whole
 
 

@@ -18,6 +18,7 @@ SHOWN = {
     "snapshot": ("show", "snapshot"),
     "snapshot/v1": ("show", "snapshot/v1"),
     "rotation/v1": ("show", "rotation/v1"),
+    "rotation/v3": ("show", "rotation/v3"),
     **{
         f"source of {name}": ("show", name, "--source")
         for name in ("rotation", "rotation/v1", "rotation/v2", "snapshot/v1", "snapshot/v2")
@@ -77,7 +78,7 @@ def test_a_tag_and_rules_are_shown(shown):
 
 @pytest.mark.parametrize(
     ("name", "count"),
-    [("rotation", 2), ("rotation/v1", 1), ("rotation/v2", 1), ("snapshot/v1", 1), ("snapshot/v2", 1)],
+    [("rotation", 3), ("rotation/v1", 1), ("rotation/v2", 1), ("snapshot/v1", 1), ("snapshot/v2", 1)],
 )
 def test_source_is_python(shown, name, count):
     tree = ast.parse(shown[f"source of {name}"])
@@ -87,8 +88,8 @@ def test_source_is_python(shown, name, count):
 
 
 def test_show_one_protocol_is_all_of_its_versions(shown):
-    both = shown["rotation"]
-    assert both == shown["rotation/v1"] + shown["rotation/v2"]
+    every = shown["rotation"]
+    assert every == shown["rotation/v1"] + shown["rotation/v2"] + shown["rotation/v3"]
 
 
 def test_show_says_places_types_limits_and_meanings(shown):

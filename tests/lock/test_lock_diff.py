@@ -546,7 +546,7 @@ def test_the_page_lists_every_aspect():
     pairs += [(only(was), only(now)) for was, now, _ in NODES.values()]
     made = {item.aspect for was, now in pairs for item in differences(was, now)}
     made = {"rule NAME" if aspect.startswith("rule ") else aspect for aspect in made}
-    made |= {"tag", "validators", "hash", "golden cases", "version", "protocol", "layout", "digest"}
+    made |= {"tag", "validators", "hash", "golden cases", "status", "version", "protocol", "layout", "digest"}
     page = (Path(__file__).parents[2] / "docs/lock.md").read_text("utf-8")
     rows = re.findall(
         r"^\| (.+?) \| .* \|$", page.partition("| what is compared | when |\n|---|---|\n")[2], re.M

@@ -250,7 +250,7 @@ def test_a_lock_cut_anywhere_is_refused(path: Path, end: int) -> None:
 
 
 def test_no_lock(tmp_path: Path) -> None:
-    with pytest.raises(LockError, match="there is no lock; `wirelock lock` writes it"):
+    with pytest.raises(LockError, match="there is no lock; `wirelock release` writes it"):
         read_lock(tmp_path / "wirelock.lock")
 
 

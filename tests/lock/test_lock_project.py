@@ -74,7 +74,25 @@ class ProbeV1(
 probe = Protocol("probe", {1: ProbeV1})
 '''
 
-V1, V2, REACHABLE = "protocol/rotation/v1.py", "protocol/rotation/v2.py", "protocol/rotation/reachable.py"
+MAKE_GOLDEN = """
+import sys
+from pathlib import Path
+from protocol import PROTOCOLS
+from wirelock.golden.run import make_case
+from wirelock.golden.vectors import GoldenFile, golden_path, write
+
+probe, version = PROTOCOLS["probe"], int(sys.argv[1])
+cases = tuple(
+    make_case(probe, version, bytes.fromhex(octets), id=name, comment="By hand.", source="hand")
+    for name, octets in (("move", "01 00 00 01 05 00 07 00"), ("cut", "01 00 00 01"))
+)
+write(
+    golden_path(Path("fixtures"), "probe", version),
+    GoldenFile(protocol="probe", version=version, digest=probe.digest(version), flags={}, cases=cases),
+)
+"""
+
+V1, V2, REACHABLE = "protocol/rotation/v1.py", "protocol/rotation/v2.py", "protocol/rotation/rules.py"
 SNAPSHOT1, SNAPSHOTS = "protocol/snapshot/v1.py", "protocol/snapshot/__init__.py"
 EXTRA, REGISTRY = "protocol/probe.py", "protocol/__init__.py"
 GOLDEN = "fixtures/rotation/v1.json"
@@ -178,7 +196,7 @@ DRIFT = {
     ),
     "a rule loosened": Edit(
         REACHABLE,
-        [("<= REACHABLE_LIMIT", "<= REACHABLE_LIMIT + 1")],
+        [("_reachable(REACHABLE_LIMIT)", "_reachable(REACHABLE_LIMIT + 1)")],
         [
             f"{place}: rule reachable: was ... <= 2147354626, now ... <= 2147354627"
             for place in (
@@ -266,11 +284,13 @@ DRIFT = {
     ),
     "the tag": Edit(
         SNAPSHOTS,
-        [(', tag=("magic", "version")', "")],
+        [('    tag=("magic", "version"),\n', "")],
         [f"snapshot v{version}: tag: was (magic, version), now absent" for version in (1, 2)],
     ),
     "a version taken away": Edit(
-        SNAPSHOTS, [("1: SnapshotV1, ", "")], ["snapshot v1: version: was released, now absent"]
+        SNAPSHOTS,
+        [("1: SnapshotV1, ", ""), ("migrations=MIGRATIONS", "migrations=MIGRATIONS[1:]")],
+        ["snapshot v1: version: was released, now absent"],
     ),
     "a protocol taken away": Edit(
         REGISTRY,
@@ -356,11 +376,22 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Copy:
     (project.root / EXTRA).write_text(PROBE)
     registered = [("import snapshot\n", "import snapshot\nfrom protocol.probe import probe\n")]
     project.edit(Edit(REGISTRY, [*registered, ("(rotation, snapshot)", "(rotation, snapshot, probe)")], []))
-    code, out, err = project.run("wirelock", "lock")
-    assert (code, err) == (0, ["wirelock: warning: probe v1 has no golden case"])
-    assert out[0].startswith("probe v1: released, ")
-    assert out[1:] == [f"{project.lock}: 5 released versions"]
+    make_golden(project, 1)
+    code, out, err = project.run("wirelock", "release", "probe/v1")
+    assert (code, err) == (0, [])
+    assert out[0] == "probe v1: the first version" and out[1].startswith("probe v1: released, ")
+    assert out[2:] == [f"{project.lock}: 5 released versions"]
     return project
+
+
+def make_golden(project: Copy, version: int) -> None:
+    """Write golden cases of the probe, made by its own code."""
+    done = subprocess.run(
+        [sys.executable, "-c", MAKE_GOLDEN, str(version)],
+        cwd=project.root, env=os.environ | {"PYTHONPATH": f"{ROOT / 'src'}:{project.root}"},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture
@@ -461,7 +492,14 @@ def test_a_golden_case_may_be_added_and_is_kept_from_then_on(project: Copy) -> N
     assert project.check() == (0, [f"{project.lock}: no drift"])
     code, out, err = project.run("wirelock", "lock")
     assert (code, err) == (0, [])
-    assert out == ["rotation v1: 1 golden case added: one-more", f"{project.lock}: 5 released versions"]
+    drafts = [
+        f"{name} v3: draft; `wirelock release {name}/v3` releases it" for name in ("rotation", "snapshot")
+    ]
+    assert out == [
+        "rotation v1: 1 golden case added: one-more",
+        f"{project.lock}: 5 released versions",
+        *drafts,
+    ]
     was = hash_in_lock(project, "one-more")
     project.golden(lambda found: found["cases"].pop())
     assert_drift(project, [f"rotation v1: golden case one-more: hash: was {was}, now absent"])
@@ -478,9 +516,13 @@ def test_a_new_version_is_free_until_it_is_released(project: Copy) -> None:
     path.write_text(f"{text}{new}probe = Protocol{end}", "utf-8")
     assert project.check()[0] == 0
     before = project.lock.read_text("utf-8").splitlines()
-    code, out, _ = project.run("wirelock", "lock")
+    assert "probe v2: draft; `wirelock release probe/v2` releases it" in project.run("wirelock", "lock")[1]
+    assert project.lock.read_text("utf-8").splitlines() == before
+    make_golden(project, 2)
+    code, out, _ = project.run("wirelock", "release", "probe/v2")
     assert code == 0
-    assert out[0].startswith("probe v2: released, ") and out[1].endswith(": 6 released versions")
+    assert out[0] == "probe v2, against v1:"
+    assert out[1].startswith("probe v2: released, ") and out[2].endswith(": 6 released versions")
     after = project.lock.read_text("utf-8").splitlines()
     # But for the comma behind what was last, a release only adds lines.
     lines = iter(line.rstrip(",") for line in after)
@@ -520,7 +562,7 @@ def test_a_lock_edited_by_hand_is_refused(project: Copy) -> None:
 def test_without_a_lock_check_fails(project: Copy) -> None:
     project.lock.unlink()
     code, out, err = project.run("wirelock", "check")
-    assert (code, out) == (2, []) and "wirelock lock" in err[0]
+    assert (code, out) == (2, []) and "wirelock release" in err[0]
 
 
 def test_a_run_of_the_whole_project_has_the_lock_in_it(project: Copy) -> None:
@@ -545,15 +587,17 @@ def test_the_page_shows_lines_of_the_lock() -> None:
 
 def test_the_page_shows_what_the_commands_print(project: Copy) -> None:
     shown = [part.splitlines() for part in re.findall(r"^ *\$ (.*?)(?=^ *[$`])", PAGE, re.M | re.S)]
-    drift, refused, released = ([line.strip() for line in lines] for lines in shown)
-    project.edit(Edit(REGISTRY, [("(rotation, snapshot, probe)", "(rotation, snapshot)")], []))
+    drift, refused, released, retired = ([line.strip() for line in lines] for lines in shown)
+    registered = ("(rotation, snapshot, probe)", "(rotation, snapshot)")
+    project.edit(Edit(REGISTRY, [registered], []))
     project.lock.unlink()
-    _, out, _ = project.run("wirelock", "lock")
+    _, out, _ = project.run(*released[0].split())
 
     def without_counts(line: str) -> str:
-        return re.sub(r"^/.*/project|^/home/me/game|\d+ golden cases", "", line)
+        return re.sub(r"^/.*/project|^/home/me/game|\d+ golden cases", "", line.strip())
 
-    assert ["wirelock lock", *map(without_counts, out)] == list(map(without_counts, released))
+    assert list(map(without_counts, out)) == list(map(without_counts, released[1:]))
+    assert project.run(*retired[0].split())[2] == retired[1:]
     project.edit(DRIFT["little to big"])
     assert project.check() == (1, drift[1:])
     code, out, err = project.run("wirelock", "lock")

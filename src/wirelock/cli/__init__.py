@@ -17,7 +17,7 @@ from typing import Final, NoReturn
 import click
 
 from wirelock import __version__
-from wirelock.cli import decode, explain, inspect, lock, release, show
+from wirelock.cli import decode, explain, inspect, lock, release, show, start
 from wirelock.errors import WirelockError
 
 COMMANDS: Final = (
@@ -29,6 +29,8 @@ COMMANDS: Final = (
     release.release,
     release.retire,
     show.command,
+    start.init,
+    start.new_version,
 )
 
 

@@ -72,8 +72,11 @@ def run_pose(protocol: Protocol, version: int, pose: Pose, engine: str) -> Misma
 
 
 def _parse(protocol: Protocol, version: int, data: bytes, engine: str) -> Record:
-    """Parse as a receiver does: by the tag where there is one, else as the version that the file is of."""
-    return protocol.parse(data, version=None if protocol.tag else version, engine=engine)
+    """Parse as a peer does for which that version is the newest, so that later ones are unknown to it.
+
+    The tag decides where there is one; else the bytes are of the version that the file is of.
+    """
+    return protocol.as_of(version).parse(data, version=None if protocol.tag else version, engine=engine)
 
 
 def _run_invalid(
@@ -265,7 +268,7 @@ def make_case(
         "data": data,
     }
     try:
-        record = _parse(protocol, version, data, "generated")
+        record = protocol.parse(data, version=None if protocol.tag else version)
     except DecodeError as error:
         if error.record not in (protocol.name, protocol.label(version)):
             raise GoldenError(f"{id}: the bytes are refused as {error.record}: {error}") from None

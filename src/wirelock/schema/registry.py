@@ -221,6 +221,17 @@ class Protocol:
             raise ValueError(f"v{version} of {self.name} is newer than the record")
         return self.migrate(record, version, allow=allow)
 
+    def as_of(self, version: int) -> Protocol:
+        """Return the protocol as a peer has it for which that version is the newest."""
+        versions = {number: record for number, record in self.versions.items() if number <= version}
+        if len(versions) == len(self.versions):
+            return self
+        migrations = [item for item in self.migrations if item.new in versions]
+        retired = self.retired & versions.keys()
+        return Protocol(
+            self.name, versions, tag=self.tag, repeats=self.repeats, migrations=migrations, retired=retired
+        )
+
     def hello(self) -> Hello:
         """Return what to tell a peer: the versions that are not retired, with fingerprints."""
         offered = [version for version in self.versions if version not in self.retired]

@@ -1,0 +1,1 @@
+"""Files that the tool writes for an author: a new project, and the draft of a new version."""
