@@ -10,7 +10,7 @@ from wirelock.quaternion import angle_between, angle_bound
 
 BINARY32 = 0.00015
 """Degrees that the arithmetic itself may add to the bound of a width."""
-NEAR_TIE = 1.36
+NEAR_TIE = 1.42
 """How far from its bound a rotation in canonical form may be where two components are nearly equal."""
 
 

@@ -10,6 +10,7 @@ import subprocess
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 
 import jsonschema
@@ -17,10 +18,11 @@ import numpy as np
 import pytest
 
 from protocol import PROTOCOLS
-from tests.golden import make_fixtures
+from tests.golden import make_fixtures, rotation_v3
 from tests.quaternion import test_quaternion_mistakes as mistakes
 from wirelock.golden.run import ENGINES, lint, run
 from wirelock.golden.vectors import Case, golden_path, read, read_text, text_of
+from wirelock.schema.migration import broken_laws
 
 ROOT = Path(__file__).parents[2]
 WORDS = make_fixtures.WORDS
@@ -228,6 +230,103 @@ def test_what_encodes_to_other_bytes_is_flagged():
             assert (again != pose.data) == ("only-own" in pose.flags), pose.id
 
 
+# -- v3, with a second implementation
+
+V3 = FILES["rotation", 3]
+
+
+def fields(record):
+    return tuple(record[name] for name in ("largest_index", "a", "b", "c"))
+
+
+def test_the_cases_of_v3_are_what_the_second_implementation_says():
+    """The bytes by hand, and the verdicts of both rules."""
+    for case in V3.cases:
+        if case.record is not None:
+            packet = fields(case.record)
+            assert rotation_v3.pack(*packet) == case.data and rotation_v3.unpack(case.data) == packet
+            assert rotation_v3.reachable(*packet) and rotation_v3.canonical(packet), case.id
+        elif case.error.code.startswith("rule:"):
+            packet = rotation_v3.unpack(case.data)
+            assert rotation_v3.reachable(*packet) == (case.error.code == "rule:canonical"), case.id
+            assert not rotation_v3.canonical(packet), case.id
+
+
+def test_the_inputs_of_the_73_vectors_are_poses_of_v3():
+    given = {pose.quaternion for pose in V3.poses if pose.direction == "encode"}
+    assert {tuple(vector["input"]) for vector in POSES["encode"]} <= given
+    assert len({pose.id for pose in V3.poses}) == len(V3.poses)
+
+
+def test_every_flag_of_a_pose_of_v3_is_a_mistake_that_it_catches():
+    words = make_fixtures.WORDS_V3
+    flags = {flag: mistake for mistake, (flag, _) in words["flags"].items()}
+    assert set(words["flags"]) == set(rotation_v3.MISTAKES)
+    assert set(words["decode_flags"]) == set(rotation_v3.DECODING)
+    seen = set()
+    for pose in V3.poses:
+        if pose.direction == "encode":
+            caught = rotation_v3.caught(floats(pose.quaternion))
+            assert caught == {flags[flag] for flag in pose.flags}, pose.id
+        elif pose.code is None:
+            packet = rotation_v3.unpack(pose.data)
+            assert rotation_v3.decode(packet) == pose.quaternion
+            caught = {
+                flag
+                for flag, mistake in rotation_v3.DECODING.items()
+                if rotation_v3.decode(packet, **mistake) != pose.quaternion
+            }
+            assert caught == set(pose.flags) & set(rotation_v3.DECODING), pose.id
+        else:
+            caught = set()
+        seen |= caught
+    assert seen == set(rotation_v3.MISTAKES) | set(rotation_v3.DECODING)
+
+
+def test_what_only_16_bits_tell_is_not_flagged_in_v3():
+    """The comments of these poses say that the mistake of their vector does not show."""
+    names = {pose_name(vector): vector["name"] for vector in POSES["encode"]}
+    poses = [pose for pose in V3.poses if pose.id.endswith("-of-16-bits")]
+    assert len(poses) == 18
+    mistakes_of = {flag: mistake for mistake, (flag, _) in make_fixtures.WORDS_V3["flags"].items()}
+    for pose in poses:
+        mistake = names[pose.id].removeprefix("drift:").replace("32767", "N")
+        assert mistake not in {mistakes_of[flag] for flag in pose.flags}, pose.id
+        if pose.id.startswith("encode-nearly-unit"):
+            assert "skip-near-unit" not in pose.flags
+        if "halfway" in pose.id:
+            assert not {"half-away", "half-up"} & set(pose.flags), pose.id
+
+
+def pose_name(vector):
+    return (WORDS["encode"] | make_fixtures.WORDS_V3["encode"])[vector["name"]][0]
+
+
+def test_v3_encodes_again_what_it_decodes():
+    rotation = PROTOCOLS["rotation"].versions[3]
+    for vector in V3.vectors:
+        refused = vector.error if isinstance(vector, Case) else vector.code
+        if refused is None:
+            record = rotation.parse(vector.data)
+            assert rotation.from_quaternion(*record.to_quaternion()).build() == vector.data, vector.id
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
+def test_a_golden_case_shows_every_loss_of_a_migration(protocol):
+    def records(version):
+        parse = protocol.versions[version].parse
+        cases = FILES[protocol.name, version].cases
+        return [parse(case.data) for case in cases if case.record is not None]
+
+    for old in list(protocol.versions)[:-1]:
+        migration = next(step for step in steps(protocol) if step.old == old)
+        assert broken_laws(protocol.migrations, migration, records(old), records(migration.new)) == []
+
+
+def steps(protocol):
+    return import_module(f"protocol.{protocol.name}.migrations").MIGRATIONS
+
+
 # -- the page
 
 
@@ -286,23 +385,37 @@ def test_the_names_on_the_page_exist():
 NODE = shutil.which("node")
 if NODE is not None:
 
-    def test_the_runner_on_the_page_passes_with_a_client_in_javascript(tmp_path):
+    @pytest.fixture
+    def failures(tmp_path):
+        """Return what the runner of the page says of files with a client, a list of failures a file."""
         (source,) = blocks("js")
         (tmp_path / "runner.mjs").write_text(source, "utf-8")
-        client = ROOT / "tests/golden/rotation_v1.mjs"
-        (tmp_path / "main.mjs").write_text(
-            'import { run } from "./runner.mjs";\n'
-            f"const codec = await import({json.dumps(client.as_uri())});\n"
-            "for (const path of process.argv.slice(2)) console.log(JSON.stringify(run(path, codec)));\n",
-            "utf-8",
-        )
-        files = [str(golden_path(FIXTURES, "rotation", version)) for version in (1, 2)]
-        done = subprocess.run(
-            [NODE, str(tmp_path / "main.mjs"), *files], capture_output=True, text=True, check=True, timeout=60
-        )
-        good, other = map(json.loads, done.stdout.splitlines())
+
+        def told(client, *versions):
+            (tmp_path / "main.mjs").write_text(
+                'import { run } from "./runner.mjs";\n'
+                f"const codec = await import({json.dumps((ROOT / 'tests/golden' / client).as_uri())});\n"
+                "for (const path of process.argv.slice(2)) console.log(JSON.stringify(run(path, codec)));\n",
+                "utf-8",
+            )
+            files = [str(golden_path(FIXTURES, "rotation", version)) for version in versions]
+            done = subprocess.run(
+                [NODE, str(tmp_path / "main.mjs"), *files],
+                capture_output=True, text=True, check=True, timeout=60,
+            )  # fmt: skip
+            return [json.loads(line) for line in done.stdout.splitlines()]
+
+        return told
+
+    def test_the_runner_on_the_page_passes_with_a_client_in_javascript(failures):
+        good, other = failures("rotation_v1.mjs", 1, 2)
         assert good == []
         # The same client on the vectors of v2: it fails where there are flags, which shows that it can fail.
         failed = {failure["id"] for failure in other}
         assert {"all-flags", "teleported", "decode-flag-not-index"} <= failed
         assert "encode-article-sample" not in failed
+
+    def test_a_client_of_v3_in_javascript_passes(failures):
+        good, other = failures("rotation_v3.mjs", 3, 1)
+        assert good == []
+        assert len(other) > 50

@@ -80,6 +80,16 @@ def test_bytes_of_another_version_make_no_case(small, data, told):
         make_case(small["lists"], 1, data, id="x", comment="c", source="hand")
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_version_that_was_unknown_stays_so_in_an_older_file(small, engine):
+    """The case was written when there was no v2 yet; it says what a reader of v1 does."""
+    case = make_case(small["lists"], 1, b"L\3\0", id="later", comment="A case.", source="hand")
+    assert case.error == Refusal("unknown-version", "version", 1)
+    known_now = replace(case, data=b"L\2\0")
+    assert run(small["lists"], 1, known_now, engine) is None
+    assert "wanted unknown-version" in mismatch(run(small["lists"], 2, known_now, engine)).reason
+
+
 # -- promises
 
 

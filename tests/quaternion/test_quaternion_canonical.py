@@ -149,7 +149,20 @@ def test_the_error_stays_within_its_bound(bits):
         packet = encode(*q, bits=bits, canonical=True)
         settle = max(settle, angle_between(q, decode(*packet, bits=bits)))
     assert plain <= angle_bound(bits) + 0.00015
-    assert settle <= 1.36 * angle_bound(bits) + 0.00015
+    assert settle <= 1.42 * angle_bound(bits) + 0.00015
+
+
+@pytest.mark.parametrize(
+    ("bits", "q"),
+    [
+        (11, (0.47101, 0.49961814, 0.49961809, 0.49999793)),
+        (15, (-0.49997366, 0.49984602, -0.47045458, -0.50003947)),
+    ],
+)
+def test_the_error_near_ties_comes_close_to_its_bound(bits, q):
+    """The worst that a search found; 1.42 is derived on the page."""
+    error = angle_between(q, decode(*encode(*q, bits=bits, canonical=True), bits=bits))
+    assert 1.35 * angle_bound(bits) < error <= 1.42 * angle_bound(bits) + 0.00015
 
 
 def test_the_published_sample_at_fifteen_bits():
