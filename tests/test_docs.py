@@ -61,7 +61,9 @@ def test_the_readme_shows_what_decode_prints() -> None:
         assert not start or any(known.startswith(start) for known in printed), line
 
 
-@pytest.mark.parametrize(("page", "least"), [("README.md", 2), ("docs/constructs.md", 1)])
+@pytest.mark.parametrize(
+    ("page", "least"), [("README.md", 2), ("docs/constructs.md", 1), ("docs/verify.md", 2)]
+)
 def test_the_python_of_the_documents_runs(page: str, least: int, tmp_path: Path) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text("utf-8"), re.S)
     assert len(blocks) >= least
@@ -76,7 +78,9 @@ def sessions() -> list[tuple[str, str, list[str]]]:
     found = []
     for page in PAGES:
         for block in re.findall(
-            r"```console\n\$ wirelock ((?:inspect|show) .*?)```", page.read_text("utf-8"), re.S
+            r"```console\n\$ wirelock ((?:inspect|show|golden|verify|compare) .*?)```",
+            page.read_text("utf-8"),
+            re.S,
         ):
             command, *shown = block.splitlines()
             found.append((page.name, command, shown))

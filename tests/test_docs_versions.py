@@ -53,6 +53,9 @@ def test_the_page_can_be_followed(tmp_path: Path) -> None:
     script = tmp_path / "programs.py"
     script.write_text("\n".join(programs), "utf-8")
     done = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, env={"PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
+        [sys.executable, str(script)],
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"},
     )
     assert done.returncode == 0, done.stderr

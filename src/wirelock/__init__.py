@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from wirelock.schema.record import Record, derived, layout_of
     from wirelock.schema.registry import Parsed, Protocol, Registry
     from wirelock.schema.rules import Rule
+    from wirelock.schema.state import state_hash
 
 __version__ = "0.1.0.dev0"
 
@@ -57,11 +58,13 @@ _HOMES = {
     "wirelock.schema.record": ("Record", "derived", "layout_of"),
     "wirelock.schema.registry": ("Parsed", "Protocol", "Registry"),
     "wirelock.schema.rules": ("Rule",),
+    "wirelock.schema.state": ("state_hash",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Record", "Protocol", "Registry", "Rule", "derived", "layout_of", "Parsed", "Migration", "Lossy", "Hello",
+    "state_hash",
     "abs_", "min_", "max_", "LsbBitStruct", "scaled", "quantised", "ticks", "opaque",
     "SchemaError", "DecodeError", "EncodeError", "CaptureError", "MigrationError", "NegotiationError",
     "WirelockError", "Fault",

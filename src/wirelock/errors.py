@@ -2,7 +2,7 @@
 
 SchemaError is the author's (a layout, record or protocol that cannot be accepted), DecodeError the
 peer's (bytes), EncodeError the caller's (a value that cannot be sent); CaptureError, LockError,
-GoldenError and ProjectError a file's.
+GoldenError, ExpectationError and ProjectError a file's.
 Every error carries its data as attributes, reads as one line, and survives pickling.
 Imports nothing of wirelock.
 """
@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 __all__ = [
-    "CODES", "CaptureError", "DecodeError", "EncodeError", "Fault", "GoldenError", "LockError",
-    "MigrationError", "NegotiationError", "ProjectError", "SchemaError", "WirelockError",
+    "CODES", "CaptureError", "DecodeError", "EncodeError", "ExpectationError", "Fault", "GoldenError",
+    "LockError", "MigrationError", "NegotiationError", "ProjectError", "SchemaError", "WirelockError",
 ]  # fmt: skip
 
 CODES: Final[dict[str, tuple[str, str]]] = {
@@ -129,6 +129,10 @@ class LockError(WirelockError):
 
 class GoldenError(WirelockError):
     """A golden file that cannot be read, or that breaks the rules of its format."""
+
+
+class ExpectationError(WirelockError):
+    """A recorded expectation of a capture that cannot be read, or that was recorded of something else."""
 
 
 class CaptureError(WirelockError):

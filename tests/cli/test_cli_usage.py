@@ -10,7 +10,7 @@ import pytest
 from tests.cli.command import COMMAND, ENVIRONMENT, ROOT, SESSION, done, refused, run, run_all
 from wirelock import __version__
 
-COMMANDS = ("check", "decode", "explain", "inspect", "lock", "show")
+COMMANDS = ("check", "decode", "explain", "golden", "inspect", "lock", "show", "verify")
 OPTIONS = {
     "decode": [
         "--port N", "--skip BYTES", "--as PROTOCOL[/vN]", "-o, --output FILE", "--format", "--faults FILE",
@@ -20,6 +20,18 @@ OPTIONS = {
     "show": ["--source", "--svg", "-o, --output FILE", "--protocols"],
     "check": ["--protocols"],
     "lock": ["--protocols"],
+    "golden": ["add", "check", "lint", "list"],
+    "golden add": [
+        "PROTOCOL/vN WHAT...", "--packet N", "--hex", "--record", "--skip BYTES", "--number K", "--id ID",
+        "--comment", "--source", "--flag NAME[=WORDS]", "--promise", "--protocols",
+    ],
+    "golden list": ["[PROTOCOL[/vN]]", "--format [text|json]", "--protocols"],
+    "golden lint": ["[PROTOCOL[/vN]]", "--protocols"],
+    "verify": [
+        "CAPTURE", "--expect FILE", "--write FILE", "--overwrite", "--port N", "--skip BYTES",
+        "--as PROTOCOL[/vN]", "--format [text|json]", "--protocols",
+    ],
+    "golden check": ["[PROTOCOL[/vN]]", "--protocols"],
 }  # fmt: skip
 
 
@@ -29,8 +41,8 @@ def test_the_version():
 
 @pytest.mark.parametrize("command", OPTIONS)
 def test_the_help_of_a_command(tmp_path, command):
-    text = done(run(command, "-h", cwd=tmp_path))
-    assert text == done(run(command, "--help", cwd=tmp_path))
+    text = done(run(*command.split(), "-h", cwd=tmp_path))
+    assert text == done(run(*command.split(), "--help", cwd=tmp_path))
     assert text.startswith(f"Usage: wirelock {command} ")
     for option in [*OPTIONS[command], "-h, --help"]:
         assert option in text
@@ -44,10 +56,11 @@ def test_help_names_every_command(tmp_path):
         assert f"\n  {command} " in text
 
 
-def test_no_command_is_help_on_standard_error():
-    outcome = run()
+@pytest.mark.parametrize("command", [(), ("golden",)], ids=" ".join)
+def test_no_command_is_help_on_standard_error(command):
+    outcome = run(*command)
     assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err == done(run("--help"))
+    assert outcome.err == done(run(*command, "--help"))
 
 
 WRONG = {
@@ -104,6 +117,13 @@ WRONG = {
     "check of something": (("check", "extra"), "extra"),
     "check with an unknown option": (("check", "--nope"), "--nope"),
     "lock with protocols of no module": (("lock", "--protocols", "nowhere:X"), "nowhere"),
+    "no such golden command": (("golden", "remove"), "No such command 'remove'"),
+    "golden list of nothing": (
+        ("golden", "list", "nope"),
+        "no protocol 'nope': there are rotation, snapshot",
+    ),
+    "golden list in no format": (("golden", "list", "--format", "csv"), "'csv' is not one of 'text', 'json'"),
+    "golden check of two": (("golden", "check", "rotation", "snapshot"), "unexpected extra argument"),
     "nothing to inspect": (("inspect",), "Missing argument 'HEX|FILE|-"),
     "inspect of an unknown protocol": (("inspect", "57", "--as", "nope"), "there are rotation, snapshot"),
     "inspect of no version": (("inspect", "57", "--as", "rotation"), "say which version, of rotation/v1"),

@@ -17,12 +17,13 @@ from typing import Final, NoReturn
 import click
 
 from wirelock import __version__
-from wirelock.cli import decode, explain, inspect, lock, release, show, start
+from wirelock.cli import decode, explain, golden, inspect, lock, release, show, start, verify
 from wirelock.errors import WirelockError
 
 COMMANDS: Final = (
     decode.command,
     explain.command,
+    golden.command,
     inspect.command,
     lock.check,
     lock.lock,
@@ -31,6 +32,7 @@ COMMANDS: Final = (
     show.command,
     start.init,
     start.new_version,
+    verify.command,
 )
 
 

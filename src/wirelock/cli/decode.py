@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wirelock.cli.options import find_readable, project_of, protocols_option
+from wirelock.cli.options import (
+    as_option,
+    port_option,
+    project_of,
+    protocols_option,
+    refuse_folders,
+    selection_of,
+    skip_option,
+)
 
 if TYPE_CHECKING:
     from wirelock.capture.decode import Selection, Summary
@@ -29,27 +37,9 @@ _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".txt": "tabl
     required=True,
     type=click.Path(path_type=Path, allow_dash=True),
 )
-@click.option(
-    "--port",
-    "ports",
-    metavar="N",
-    multiple=True,
-    type=click.IntRange(0, 65535),
-    help="Only datagrams from or to this UDP port; may be given more than once.",
-)
-@click.option(
-    "--skip",
-    metavar="BYTES",
-    default=0,
-    type=click.IntRange(0),
-    help="Payload bytes before the first record.",
-)
-@click.option(
-    "--as",
-    "as_version",
-    metavar="PROTOCOL[/vN]",
-    help="What the payloads are, such as rotation/v1, in place of what their tag says.",
-)
+@port_option
+@skip_option
+@as_option
 @click.option(
     "-o",
     "--output",
@@ -86,17 +76,12 @@ def command(
     Rows go to standard output or -o FILE; faults, with packet, place and reason, and a summary go to
     standard error. A CAPTURE of - is standard input.
     """
-    from wirelock.capture.decode import Selection, Summary
+    from wirelock.capture.decode import Summary
 
     registry = project_of(protocols).load()
-    protocol, version = find_readable(registry, as_version) if as_version is not None else (None, None)
-    if protocol is None and not any(known.tag for known in registry):
-        raise click.UsageError("no protocol of the registry has a tag: say what the payloads are with --as")
-    for path in captures:
-        if path.is_dir():
-            raise click.UsageError(f"{path} is a directory: name its captures")
+    selection = selection_of(registry, as_version, ports, skip)
+    refuse_folders(captures)
     _check_targets(captures, target, fault_target)
-    selection = Selection(frozenset(ports), skip, protocol, version)
     summary = Summary()
     to_stdout = target is None or str(target) == "-"
     form = form or _format_of(None if to_stdout else target, "table")

@@ -114,7 +114,7 @@ def _read(what: tuple[str, ...], is_hex: bool) -> tuple[bytes, str]:
     elif not _wrong_digit(text):
         if len(what) == 1 and _is_there(text):
             raise click.UsageError(f"{text} is a file and hex text too: write ./{text}, or 0x{text}")
-        return _bytes(text, _ARGUMENT), _ARGUMENT
+        return hex_bytes(text, _ARGUMENT), _ARGUMENT
     elif len(what) > 1:
         named = next(word for word in what if _wrong_digit(word))
         raise click.UsageError(f"{named!r} is no hex text, and only one FILE is read at a time")
@@ -126,7 +126,7 @@ def _read(what: tuple[str, ...], is_hex: bool) -> tuple[bytes, str]:
     if not is_hex:
         return data, name
     try:
-        return _bytes(data.decode("ascii"), name), name
+        return hex_bytes(data.decode("ascii"), name), name
     except UnicodeDecodeError:
         raise click.UsageError(f"{name} is no hex text: it is not in ASCII") from None
 
@@ -150,7 +150,7 @@ def _wrong_digit(text: str) -> str:
     return f"{found[0]!r} is no hex digit" if found else ""
 
 
-def _bytes(text: str, name: str) -> bytes:
+def hex_bytes(text: str, name: str) -> bytes:
     """Return the bytes of hex text. Raises click.UsageError for what is none."""
     problem = _wrong_digit(text)
     if problem:

@@ -1,4 +1,4 @@
-"""What commands share: the option that names a registry, and how they find the project and a protocol."""
+"""What commands share: options, and how they find the project, a protocol and the packets to read."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from wirelock.capture.decode import Selection
     from wirelock.schema.project import Project
     from wirelock.schema.registry import Protocol, Registry
 
@@ -17,12 +18,56 @@ protocols_option = click.option(
     help="The Registry to use, in place of [tool.wirelock] in pyproject.toml.",
 )
 
+port_option = click.option(
+    "--port",
+    "ports",
+    metavar="N",
+    multiple=True,
+    type=click.IntRange(0, 65535),
+    help="Only datagrams from or to this UDP port; may be given more than once.",
+)
+skip_option = click.option(
+    "--skip",
+    metavar="BYTES",
+    default=0,
+    type=click.IntRange(0),
+    help="Payload bytes before the first record.",
+)
+as_option = click.option(
+    "--as",
+    "as_version",
+    metavar="PROTOCOL[/vN]",
+    help="What the payloads are, such as rotation/v1, in place of what their tag says.",
+)
+
+
+def selection_of(registry: Registry, as_version: str | None, ports: tuple[int, ...], skip: int) -> Selection:
+    """Return which datagrams the three options choose, and as what. Raises click.UsageError."""
+    from wirelock.capture.decode import Selection
+
+    protocol, version = find_readable(registry, as_version) if as_version is not None else (None, None)
+    if protocol is None and not any(known.tag for known in registry):
+        raise click.UsageError("no protocol of the registry has a tag: say what the payloads are with --as")
+    return Selection(frozenset(ports), skip, protocol, version)
+
+
+def refuse_folders(captures: tuple[Path, ...]) -> None:
+    """Raise click.UsageError for a folder where a capture is wanted."""
+    for path in captures:
+        if path.is_dir():
+            raise click.UsageError(f"{path} is a directory: name its captures")
+
 
 def project_of(protocols: str | None) -> Project:
     """Return the project of the working directory. Raises ProjectError."""
     from wirelock.schema.project import find_project
 
     return find_project(Path.cwd(), protocols)
+
+
+def shown_path(path: Path) -> str:
+    """Return a path as a person in the working directory would write it."""
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def find(registry: Registry, text: str) -> tuple[Protocol, int | None]:

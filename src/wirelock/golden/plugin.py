@@ -2,13 +2,13 @@
 
 Golden files are <fixtures>/<protocol>/v<N>.json of the project that the [tool.wirelock] of pyproject.toml
 describes; without that table nothing happens and nothing is imported. A run of the whole project runs all
-of them, also where testpaths leaves them out, so that none grows stale unseen. What is wrong with a whole
+of them, also where testpaths leaves them out, so that none grows stale unseen: it fails and names each
+golden file below the fixtures that no test ran, whatever kept it from being run. What is wrong with a whole
 file is one failing test with a reason of one line.
 """
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,15 +20,19 @@ import pytest
 from wirelock.errors import GoldenError, ProjectError, WirelockError
 
 if TYPE_CHECKING:
-    from wirelock.golden.run import Mismatch
-    from wirelock.golden.vectors import GoldenFile, Vector
+    from wirelock.golden.vectors import Vector
     from wirelock.lock.lockfile import Finding
     from wirelock.schema.migration import Migration
     from wirelock.schema.project import Project
     from wirelock.schema.registry import Protocol, Registry
 
-_NAME: Final = re.compile(r"v(0|[1-9][0-9]*)\.json")
 _WHOLE: Final = "wirelock_whole_run"
+_CHOOSING: Final = (
+    "keyword", "markexpr", "deselect", "lf", "stepwise", "collectonly", "setuponly", "setupplan", "picked",
+)  # fmt: skip
+"""The options, of pytest and of plugins, with which a run is meant to leave tests out."""
+_SHARDS: Final = ("splits", "num_shards")
+"""The options of plugins that divide one run between machines."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -66,6 +70,9 @@ class _Collection:
         self.fixtures = project.fixtures.resolve()
         self.lock = _place(project.lock)
         self.whole = getattr(config, "workerinput", {}).get(_WHOLE, _is_whole(config))
+        self.ran: set[str] = set()
+        """The files of the tests that were run, seen from the root."""
+        self.missed: list[Path] = []
         self._loaded: Registry | WirelockError | None = None
         self._findings: list[Finding] | None = None
 
@@ -81,30 +88,78 @@ class _Collection:
         return self._loaded
 
     def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-        """Collect the JSON files in the folders of the fixtures, and the lock."""
+        """Collect the golden files below the fixtures, and the lock."""
         if _place(file_path) == self.lock:
             # Not below the package beside it: pytest would import that first, and it may not load.
             return self._lock_collector(parent.session)
-        if file_path.suffix.lower() != ".json" or _place(file_path).parent.parent != self.fixtures:
+        place = self.below(file_path)
+        if place is None:
             return None
-        return self._collector(file_path, parent)
+        from wirelock.golden.files import is_golden
+
+        return self._collector(file_path, parent) if is_golden(place, self.fixtures, self.registry) else None
+
+    def below(self, path: Path) -> Path | None:
+        """Return where a JSON file lies below the fixtures, which may be reached through links."""
+        if ".json" not in path.name.lower():
+            return None
+        folder = next((folder for folder in path.parents if folder.resolve() == self.fixtures), None)
+        return None if folder is None else self.fixtures / path.relative_to(folder)
 
     def _collector(self, path: Path, parent: pytest.Collector) -> pytest.Collector:
         made: GoldenJson = GoldenJson.from_parent(parent, path=path)
         made.collection = self
         return made
 
+    def _golden_files(self) -> list[Path]:
+        from wirelock.golden.files import golden_files
+
+        return list(golden_files(self.fixtures, self.registry))
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
         """Add the golden files and the lock that a run of the whole project did not come across."""
         if not self.whole:
             return
-        known = {_place(item.path) for item in items}
-        for path in sorted(self.fixtures.glob("*/*.json")):
+        known = {self.below(item.path) or _place(item.path) for item in items}
+        for path in self._golden_files():
             if path not in known:
                 items.extend(session.genitems(self._collector(path, session)))
         if self.lock not in known and (self.lock.is_file() or self.project.lock_stated):
             items.extend(session.genitems(self._lock_collector(session)))
+
+    # -- what was run
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note the files whose tests were run, in this process or in a worker."""
+        if report.when == "call" and (not report.skipped or hasattr(report, "wasxfail")):
+            self.ran.add(report.location[0])
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Let the session fail if it was one of everything and a golden file was not run."""
+        finished = session.exitstatus in (
+            pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED,
+        )  # fmt: skip
+        stopped = session.shouldstop or session.shouldfail
+        if not self.whole or not finished or stopped or _chooses(session.config):
+            return
+        ran = {self.below(session.config.rootpath / name) for name in self.ran}
+        self.missed = [path for path in self._golden_files() if path not in ran]
+        if self.missed:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Name the golden files that were not run."""
+        if not self.missed:
+            return
+        terminalreporter.section("golden files that no test ran", red=True, bold=True)
+        for path in self.missed:
+            name = self.project.fixtures / path.relative_to(self.fixtures)
+            shown = name.relative_to(self.project.root) if name.is_relative_to(self.project.root) else name
+            terminalreporter.line(
+                f"FAILED {shown} - no test of this run, of the whole project, ran it", red=True
+            )
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -145,6 +200,13 @@ def _is_whole(config: pytest.Config) -> bool:
     return not named and not left_out and config.invocation_params.dir == config.rootpath
 
 
+def _chooses(config: pytest.Config) -> bool:
+    """Whether a run was asked to leave tests out, or is one part of several or no run at all."""
+    worker = hasattr(config, "workerinput")
+    parts = any((config.getoption(name, None) or 1) > 1 for name in _SHARDS)
+    return worker or parts or any(config.getoption(name, None) for name in _CHOOSING)
+
+
 class GoldenJson(pytest.File):
     """One golden file: a test for each case and pose, and for the migration from the version before."""
 
@@ -152,16 +214,16 @@ class GoldenJson(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield the vectors, behind what is wrong with the file as a whole."""
+        from wirelock.golden.files import load
         from wirelock.golden.run import check_poses, digest_problem
 
+        collection = self.collection
+        place = collection.below(self.path) or self.path
         try:
-            found = self._read()
+            file, protocol = load(place, collection.fixtures, collection.registry, self.nodeid)
         except WirelockError as problem:
             yield self._problem(problem)
             return
-        if found is None:
-            return
-        file, protocol = found
         for text in digest_problem(file, protocol):
             yield self._problem(GoldenError(text))
         if not file.vectors:
@@ -179,32 +241,6 @@ class GoldenJson(pytest.File):
                 made: MigrationItem = MigrationItem.from_parent(self, name=f"[from v{migration.old}]")
                 made.project, made.protocol, made.migration = self.collection.project, protocol, migration
                 yield made
-
-    def _read(self) -> tuple[GoldenFile, Protocol] | None:
-        """Return the file with its protocol; None for a JSON file that is no protocol's."""
-        from wirelock.golden.vectors import read
-
-        folder, name = self.path.parent.name, _NAME.fullmatch(self.path.name)
-        if name is None:
-            try:
-                ours = folder in self.collection.registry()
-            except WirelockError:
-                return None
-            if ours:
-                raise GoldenError(f"golden files of {folder} are called v<version>.json")
-            return None
-        registry, version = self.collection.registry(), int(name.group(1))
-        file = read(self.path, self.nodeid)
-        if folder not in registry:
-            known = ", ".join(protocol.name for protocol in registry) or "none"
-            raise GoldenError(f"there is no protocol {folder}: there are {known}")
-        protocol = registry[folder]
-        if version not in protocol.versions:
-            known = ", ".join(f"v{number}" for number in protocol.versions)
-            raise GoldenError(f"{folder} has no version {version}: there are {known}")
-        if (file.protocol, file.version) != (folder, version):
-            raise GoldenError(f"the file is of {file.protocol} v{file.version}, not {folder} v{version}")
-        return file, protocol
 
     def _problem(self, problem: WirelockError) -> pytest.Item:
         made: _Problem = _Problem.from_parent(self, name="[file]")
@@ -279,27 +315,17 @@ class GoldenItem(_Item):
 
     def runtest(self) -> None:
         """Run the vector on each engine."""
-        from wirelock.golden.run import ENGINES, run
+        from wirelock.golden.report import failure
 
-        found: dict[Mismatch, list[str]] = {}
-        for engine in ENGINES:
-            mismatch = run(self.protocol, self.version, self.vector, engine)
-            if mismatch is not None:
-                found.setdefault(mismatch, []).append(engine)
-        if not found:
-            return
-        reasons, detail = [], [f"comment: {self.vector.comment}"]
-        for mismatch, engines in found.items():
-            where = " and ".join(engines)
-            reasons.append(f"{mismatch.reason} ({where})")
-            detail += ["", *(() if len(found) == 1 else (f"{where}: {mismatch.reason}",)), *mismatch.detail]
-        raise _Broken("; ".join(reasons), tuple(detail))
+        found = failure(self.protocol, self.version, self.vector)
+        if found is not None:
+            raise _Broken(found.reason, found.detail)
 
     def line(self) -> int:
         """Return the line in which the vector's id stands."""
-        wanted = re.compile(rf'"id"\s*:\s*"{re.escape(self.vector.id)}"')
-        lines = self.path.read_text("utf-8").splitlines()
-        return next((number for number, line in enumerate(lines, 1) if wanted.search(line)), 1)
+        from wirelock.golden.report import line_of
+
+        return line_of(self.path.read_text("utf-8"), self.vector.id)
 
 
 class MigrationItem(_Item):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from wirelock.codec.floats import float_from_bits, float_to_bits
+from wirelock.codec.json_differences import json_differences
 from wirelock.errors import CODES, DecodeError, EncodeError, GoldenError
 from wirelock.golden.annotate import listing, side_by_side
 from wirelock.golden.vectors import PROMISES, Case, GoldenFile, Pose, Refusal, Vector
@@ -22,6 +23,7 @@ from wirelock.schema.registry import Protocol
 __all__ = [
     "ENGINES",
     "Mismatch",
+    "bytes_of",
     "check_poses",
     "digest_problem",
     "lint",
@@ -32,7 +34,6 @@ __all__ = [
 ]
 
 ENGINES: Final = ("generated", "reference")
-_ABSENT: Final = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,10 @@ def _decode_old(protocol: Protocol, version: int, case: Case, engine: str) -> Mi
         return Mismatch(f"refused: {error}", tuple(listing(layout, case.data, error.path)))
     if type(record) is not protocol.versions[version]:
         return Mismatch(f"the tag is that of another version: found a {type(record).__name__}")
-    differences = list(_differences(case.record, _record_json(record), ""))
+    differences = [
+        f"{path}: the case has {was}, the bytes are {now}"
+        for path, was, now in json_differences(case.record, _record_json(record))
+    ]
     if differences:
         detail = ["the record:", *(f"  {line}" for line in differences), ""]
         detail += _compared_with_record(protocol, version, case, engine)
@@ -163,24 +167,6 @@ def _one_line(problem: Exception) -> str:
     return f"{place.lstrip('.')}: {first['msg']}".removeprefix(": ")
 
 
-def _differences(wanted: Any, found: Any, path: str) -> Iterator[str]:
-    """Yield each place in which two JSON values differ; 1, 1.0 and true are three values."""
-    if isinstance(wanted, dict) and isinstance(found, dict):
-        for key in dict.fromkeys((*wanted, *found)):
-            name = f"{path}.{key}" if path else key
-            yield from _differences(wanted.get(key, _ABSENT), found.get(key, _ABSENT), name)
-    elif isinstance(wanted, list) and isinstance(found, list):
-        for i in range(max(len(wanted), len(found))):
-            a, b = (items[i] if i < len(items) else _ABSENT for items in (wanted, found))
-            yield from _differences(a, b, f"{path}[{i}]")
-    elif (one := _json_text(wanted)) != (other := _json_text(found)):
-        yield f"{path}: the case has {one}, the bytes are {other}"
-
-
-def _json_text(value: Any) -> str:
-    return "nothing" if value is _ABSENT else json.dumps(value, ensure_ascii=False)
-
-
 # -- poses
 
 
@@ -203,6 +189,8 @@ def _encode_pose(protocol: Protocol, version: int, pose: Pose, engine: str) -> M
             return None
         wanted = pose.code if pose.data is None else pose.data.hex()
         return Mismatch(f"wanted {wanted}, found {error.code}: {error}", _words(pose.quaternion))
+    except ValueError as problem:  # from_quaternion is a project's own, and makes a record that is none
+        return Mismatch(f"the record is refused: {_one_line(problem)}", _words(pose.quaternion))
     if pose.data is None:
         detail = (*_words(pose.quaternion), "", *listing(layout, built))
         return Mismatch(f"wanted {pose.code}, found {built.hex()}", detail)
@@ -275,6 +263,15 @@ def make_case(
     if type(record) is not protocol.versions[version]:
         raise GoldenError(f"{id}: the bytes are a {type(record).__name__}, not {protocol.label(version)}")
     return Case(**about, promises=tuple(promises), record=_record_json(record))
+
+
+def bytes_of(protocol: Protocol, version: int, text: str) -> bytes:
+    """Return the bytes that today's code makes of a record in JSON. Raises GoldenError."""
+    label = protocol.label(version)
+    try:
+        return protocol.versions[version].model_validate_json(text).build()
+    except (ValueError, EncodeError) as problem:
+        raise GoldenError(f"this is no record of {label}: {_one_line(problem)}") from None
 
 
 def lint(file: GoldenFile, protocol: Protocol) -> list[str]:

@@ -7,11 +7,8 @@ deterministic and all or nothing: the old file stays whole until the new one is.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -20,11 +17,13 @@ from typing import Any, Final
 from wirelock.errors import GoldenError
 from wirelock.golden.case import FORMAT, PROMISES, SOURCES, Case, GoldenFile, Pose, Refusal, Vector
 from wirelock.golden.reader import read_text
+from wirelock.golden.whole import replacing
 from wirelock.schema.registry import Registry
 
 __all__ = [
     "FORMAT", "PROMISES", "SOURCES", "Case", "GoldenFile", "Pose", "Refusal", "Vector", "add", "case_hash",
-    "golden_hashes", "golden_path", "read", "read_text", "read_version", "text_of", "write",
+    "flag_text", "golden_hashes", "golden_path", "read", "read_text", "read_version", "text_of",
+    "vector_text", "write",
 ]  # fmt: skip
 
 _WIDTH: Final = 100
@@ -72,7 +71,7 @@ def text_of(file: GoldenFile) -> str:
     head: dict[str, Any] = {} if file.schema is None else {"$schema": file.schema}
     head |= {"format": FORMAT, "protocol": file.protocol, "version": file.version, "digest": file.digest}
     lines = [f"  {json.dumps(key)}: {_dump(value)}," for key, value in head.items()]
-    flags = [f"    {_dump(name)}: {_dump(told)}" for name, told in file.flags.items()]
+    flags = [flag_text(name, told) for name, told in file.flags.items()]
     lines += ['  "flags": ' + _wrapped("{", flags, "}") + ","]
     parts = [f'  "cases": {_list_of(file.cases)}']
     if file.poses:
@@ -81,12 +80,19 @@ def text_of(file: GoldenFile) -> str:
 
 
 def _list_of(vectors: Iterable[Vector]) -> str:
-    texts = []
-    for vector in vectors:
-        pairs = _vector_to_json(vector).items()
-        lines = [f"      {_dump(key)}: {_fitted(value, 6, len(key) + 4)}" for key, value in pairs]
-        texts.append("    {\n" + ",\n".join(lines) + "\n    }")
-    return _wrapped("[", texts, "]")
+    return _wrapped("[", [vector_text(vector) for vector in vectors], "]")
+
+
+def vector_text(vector: Vector) -> str:
+    """Return the text of one vector as it stands in a file, a line for each key."""
+    pairs = _vector_to_json(vector).items()
+    lines = [f"      {_dump(key)}: {_fitted(value, 6, len(key) + 4)}" for key, value in pairs]
+    return "    {\n" + ",\n".join(lines) + "\n    }"
+
+
+def flag_text(name: str, told: str) -> str:
+    """Return the line of one flag with its explanation."""
+    return f"    {_dump(name)}: {_dump(told)}"
 
 
 def _wrapped(opening: str, items: list[str], closing: str) -> str:
@@ -138,25 +144,14 @@ def _vector_to_json(vector: Vector) -> dict[str, Any]:
 def write(path: Path, file: GoldenFile) -> None:
     """Write a golden file under its name only when it is whole; the old one stays if anything fails.
 
-    Raises GoldenError for what could not be read back as the same, OSError where the disk refuses.
+    Raises GoldenError for what could not be read back as the same and while another writes the file,
+    OSError where the disk refuses.
     """
     text = text_of(file)
     if text_of(read_text(text, str(path))) != text:
         raise GoldenError(f"{path}: what would be written does not read back as the same")
-    target = Path(os.path.realpath(path))
-    target.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(temporary).chmod(target.stat().st_mode & 0o777 if target.exists() else 0o644)
-        Path(temporary).replace(target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(temporary).unlink()
-        raise
+    with replacing(path) as stream:
+        stream.write(text)
 
 
 def add(file: GoldenFile, *vectors: Vector) -> GoldenFile:

@@ -1,0 +1,70 @@
+"""A file that is replaced whole or not at all, by one writer at a time.
+
+Its new text is written beside it as FILE.new, which only one writer can make, and takes its name when it is
+complete. Whatever fails before that leaves the old file as it is. A writer that was killed leaves its
+FILE.new behind, and the next one says so and writes nothing.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final, TextIO
+
+from wirelock.errors import GoldenError
+
+__all__ = ["NEW", "replacing"]
+
+NEW: Final = ".new"
+"""What is added to the name of a file while another is made to take its place."""
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[TextIO]:
+    """Open the new text of a file; it takes the file's name only if the block ends without an exception.
+
+    What the block reads of the old file cannot change before it is replaced, by another writer of ours.
+    Raises GoldenError while another writes the file, OSError with the file's name where the disk refuses.
+    """
+    target = Path(os.path.realpath(path))
+    new = target.with_name(target.name + NEW)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    except FileExistsError:
+        if not new.exists():  # a file stands where a folder has to be
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
+        raise GoldenError(
+            f"{new} exists: another wirelock writes {target.name}, or was killed doing so;"
+            " delete it if none runs"
+        ) from None
+    except OSError as problem:
+        problem.filename = str(path)
+        raise
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        new.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o644)
+        new.replace(target)
+    except BaseException as problem:
+        with suppress(OSError):
+            new.unlink()
+        if isinstance(problem, OSError):
+            problem.filename = str(path)
+        raise
+    _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name last through a power cut, where the system can do that."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
