@@ -14,7 +14,7 @@ BLOCK = re.compile(r"(?:`(protocol/[\w/]+\.py)`[^`]*?\n\n)?```(console|python)\n
 
 
 def matches(shown: list[str], printed: list[str]) -> bool:
-    """Whether lines are those shown, where `…` stands for any end of a line, and alone for all further lines."""
+    """Whether lines are those shown; `…` is any end of a line, and alone all further lines."""
     for number, line in enumerate(shown):
         if line == "…":
             return True

@@ -63,7 +63,7 @@ MESSAGES = {
     134: "4 bytes wanted, 2 left",
     169: "1 byte after the end",
     190: "2 bytes wanted, 0 left",
-    237: "version 9 is none of 1, 2",
+    237: "version 9 is none of 1, 2, 3",
     278: "nan is not in -8192.0..8192.0",
 }
 ORIGIN = ["packet", "time_ns", "source", "source_port", "destination", "destination_port"]
@@ -352,7 +352,7 @@ AS = [
     ("snapshot", V2, "snapshot v2", None),
     ("snapshot/v1", V1, "snapshot v1", None),
     ("snapshot/v2", V1, None, ("constant", "version", 2)),
-    ("snapshot", V1[:2] + b"\x03", None, ("unknown-version", "version", 2)),
+    ("snapshot", V1[:2] + b"\x09", None, ("unknown-version", "version", 2)),
     ("snapshot", b"XX" + V1[2:], None, None),
 ]
 

@@ -125,7 +125,7 @@ snapshot, 13 bytes
 
  0  57 53 09 00 00 00 00 00 00 00 00 00 00
           ^^
-snapshot: version: version 9 is none of 1, 2 (byte 2)
+snapshot: version: version 9 is none of 1, 2, 3 (byte 2)
 """,
     ),
     "a tag that is cut": (

@@ -38,13 +38,13 @@ def shown():
 def test_all_protocols_are_a_line_each(shown):
     assert shown["all"].splitlines() == [
         "rotation/v1  released  7 bytes  A unit quaternion without its largest component.",
-        "rotation/v2  released  7 bytes  A unit quaternion without its largest component, with flags beside"
-        " the index.",
-        "rotation/v3  draft  6 bytes  A unit quaternion without its largest component, in 47 bits and a spare"
-        " one.",
+        "rotation/v2  released  7 bytes  A unit quaternion without its largest component, with flags"
+        " beside the index.",
+        "rotation/v3  released  6 bytes  A unit quaternion without its largest component, in 47 bits and a"
+        " spare one.",
         "snapshot/v1  released  9 bytes or more  All entities at one tick.",
         "snapshot/v2  released  9 bytes or more  All entities at one tick.",
-        "snapshot/v3  draft  9 bytes or more  All entities at one tick.",
+        "snapshot/v3  released  9 bytes or more  All entities at one tick.",
     ]
     assert shown["said"] == shown["all"]
 
