@@ -28,6 +28,7 @@ from wirelock.layout.nodes import (
     Enum,
     Flags,
     Float,
+    Framed,
     If,
     Integer,
     Layout,
@@ -73,7 +74,13 @@ def name_layout(layout: Layout) -> tuple[Layout, dict[str, Any]]:
                 return replace(kind, element=name_type(inner))
             case If(type=inner):
                 return replace(kind, type=name_type(inner))
-            case Limited(inner=inner) | Optional(inner=inner) | Padded(inner=inner) | Sized(inner=inner):
+            case (
+                Limited(inner=inner)
+                | Framed(inner=inner)
+                | Optional(inner=inner)
+                | Padded(inner=inner)
+                | Sized(inner=inner)
+            ):
                 return replace(kind, inner=name_type(inner))
             case Sequence(types=types):
                 return replace(kind, types=tuple(map(name_type, types)))
@@ -116,7 +123,7 @@ class Lowerer:
                 kind = replace(kind, element=self.type(kind.element))
             case If():
                 return replace(kind, type=self.type(kind.type))
-            case Optional() | Padded() | Sized():
+            case Optional() | Framed() | Padded() | Sized():
                 return replace(kind, inner=self.type(kind.inner))
             case Sequence(types=types):
                 return replace(kind, types=tuple(map(self.type, types)))

@@ -20,6 +20,7 @@ from wirelock.layout.nodes import (
     Flag,
     Flags,
     Float,
+    Framed,
     If,
     Integer,
     Layout,
@@ -186,7 +187,8 @@ class Sampler:
                 return octets, octet_bits(octets)
             case Bytes(length=length):
                 size = self.size(length, here)
-                octets = self.draw(st.binary(min_size=size, max_size=size))
+                plainly = st.sampled_from([b"\0" * size, b"a" * size])
+                octets = self.draw(st.binary(min_size=size, max_size=size) | plainly)
                 return octets, octet_bits(octets)
             case Text():
                 return self.text(kind, here)
@@ -213,6 +215,9 @@ class Sampler:
             case Computed(expression=expression, boolean=boolean):
                 value = here.compute(expression)
                 return bool(value) if boolean else value, ""
+            case Framed():
+                pairs = {part: self.value(inner, here, wishes) for part, inner in kind.labelled("value")}
+                return pairs["value"][0], "".join(bits for _, bits in pairs.values())
             case Sequence(types=types):
                 pairs = [self.value(part, here) for part in types]
                 return [value for value, _ in pairs], "".join(bits for _, bits in pairs)
@@ -235,7 +240,7 @@ class Sampler:
             case If(condition=condition, type=inner):
                 return self.value(inner, here) if here.compute(condition) else (None, "")
             case Switch(key=key, cases=cases, default=default):
-                chosen = dict(cases).get(here.compute(key), default)
+                chosen = dict(cases).get(evaluate(key, here.look), default)
                 assume(chosen is not None)
                 return self.value(chosen, here)
         raise TypeError(kind)

@@ -52,6 +52,7 @@ class Kinds:
 
     struct: Any
     value: Any
+    hidden: Any
     element: Any
     integer: Any
     bits_integer: Any
@@ -169,6 +170,17 @@ class Kinds:
         # Visible to conditions only: a Switch over it could ask for values that it never has.
         return maker(part, values), [Seen((), "constant", seen.low, seen.high)]
 
+    def late(self, part: Any) -> Any:
+        """Return a construct as it is, or as what stands for it."""
+        match self.pick("as it is", "as it is", "bound", "compiled"):
+            case "bound":
+                return construct.LazyBound(lambda: part)
+            case "compiled":
+                compiled = construct.Compiled(None, None)
+                compiled.defersubcon = part
+                return compiled
+        return part
+
     # code
 
     def checksum(self, name: str) -> Any:
@@ -195,6 +207,13 @@ class Kinds:
         inside = [Context(own=False), *contexts]
         parts = [self.element(inside, depth + 1, counted=False) for _ in range(self.number(1, 3))]
         return construct.Sequence(*parts), []
+
+    def framed(self, contexts: list[Context], depth: int) -> Any:
+        """Return a value between constants and padding."""
+        inside = [Context(own=False), *contexts]
+        part, seen = self.value(inside, depth + 1)
+        sides = [[self.hidden(inside, False, False) for _ in range(self.number(0, 2))] for _ in range(2)]
+        return construct.FocusedSeq("focus", *sides[0], "focus" / part, *sides[1]), seen
 
     def select(self, contexts: list[Context], depth: int) -> Any:
         """Return a Select of records of which each begins with bytes of its own."""
@@ -246,7 +265,7 @@ class Kinds:
         size: Any = unit * self.number(0, 4)
         match self.pick("c", "pascal", "padded", "bytes", "fixed"):
             case "c":
-                return construct.CString(encoding), []
+                return construct.CString(encoding), [Seen((), "words")]
             case "pascal":
                 return construct.PascalString(self.prefix(), encoding), []
             case "padded":
@@ -378,6 +397,11 @@ class Kinds:
     def either(self, contexts: list[Context], depth: int) -> Any:
         if (condition := self.condition(contexts)) is None:
             return self.integer()
+        if self.number(0, 2) == 0:
+            (then, (first,)), (other, (second,)) = self.integer(), self.integer()
+            seen = Seen((), "int", min(first.low, second.low), max(first.high, second.high))
+            narrow = seen.low >= -(1 << 63) and seen.high < 1 << 63
+            return construct.IfThenElse(condition, then, other), [seen] * narrow
         then, other = (self.value(contexts, depth + 1)[0] for _ in range(2))
         if self.number(0, 3) == 0:
             then, other = self.pick((construct.Pass, other), (then, construct.Pass))

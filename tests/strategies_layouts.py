@@ -125,7 +125,10 @@ class Maker(Kinds):
         return self.pick(construct.Int16ub, construct.Int32sl, construct.Int24ub, construct.Int64sb)
 
     def hidden(self, contexts: list[Context], bits: bool, fixed: bool) -> Any:
-        form = self.pick("padding", "padding", "constant", "pass")
+        form = self.pick("padding", "padding", "constant", "pass", *["choice"] * (not bits and not fixed))
+        if form == "choice" and (condition := self.condition(contexts)) is not None:
+            then, other = (self.hidden(contexts, bits, fixed) for _ in range(2))
+            return self.pick(construct.If(condition, then), construct.IfThenElse(condition, then, other))
         if form == "pass":
             return construct.Pass
         if form == "constant":
@@ -160,19 +163,22 @@ class Maker(Kinds):
             kinds += ["struct", "fixed_array", "bit_struct"] * depths
         if not bits and not fixed:
             kinds += ["octets", "padding", "varint", "text", "text", "marked", "opaque"]
-            kinds += ["sequence", "select"] * depths
+            kinds += ["sequence", "select", "framed", "framed"] * depths
             kinds += ["if_", "switch", "either"] * (3 if any(context.seen for context in contexts) else 0)
             kinds += ["array", "prefixed", "until", "sized", "sized", "padded"] * depths
         match self.pick(*kinds):
             case "struct":
-                return self.struct(contexts, depth + 1, bits=bits, fixed=fixed)
+                part, seen = self.struct(contexts, depth + 1, bits=bits, fixed=fixed)
+                return part if bits or fixed else self.late(part), seen
             case "limited":
                 return self.limited(bits, fixed)
             case "mapping" | "scaled" | "ticks" as kind:
                 return getattr(self, kind)(bits)
             case "opaque":
                 return self.opaque(fixed)
-            case "text" | "marked" | "until" | "sized" | "padded" | "either" | "sequence" | "select" as kind:
+            case "text" | "marked" | "until" | "sized" | "padded" | "either" as kind:
+                return getattr(self, kind)(contexts, depth)
+            case "sequence" | "select" | "framed" as kind:
                 return getattr(self, kind)(contexts, depth)
             case "bits":
                 return self.bits_integer()
@@ -193,7 +199,8 @@ class Maker(Kinds):
                 return self.padding(contexts, bits=bits, fixed=fixed)
             case "octets":
                 length = self.number(0, 4) if fixed or self.pick(True, False) else self.count(contexts)
-                return construct.Bytes(length), [Seen((), "sized")]
+                seen = [Seen((), "sized"), *[Seen((), "octets", high=length)] * isinstance(length, int)]
+                return construct.Bytes(length), seen
             case "fixed_array":
                 part = self.value(contexts, depth + 1, bits=bits, fixed=fixed)[0]
                 return construct.Array(self.number(0, 3), part), [Seen((), "sized")]
@@ -275,14 +282,12 @@ class Maker(Kinds):
         part, (seen,) = self.bits_integer() if bits else self.integer()
         names = self.draw(st.lists(st.sampled_from(MEMBERS), min_size=1, max_size=4, unique=True))
         if kind == "flags":
-            while seen.low:
-                part, (seen,) = (
-                    construct.BitsInteger(5) if bits else construct.Int16ul,
-                    [Seen((), "int", 0, 31)],
-                )
+            while seen.high < 1:
+                part, (seen,) = self.bits_integer() if bits else self.integer()
             shifts = self.draw(st.permutations(range(seen.high.bit_length())))
             members = {name: 1 << shift for name, shift in zip(names, shifts, strict=False)}
             python: Any = enum.IntFlag
+            seen = replace(seen, low=0, high=seen.high - seen.low)
         else:
             values = st.integers(seen.low, seen.high) | st.integers(max(seen.low, -2), min(seen.high, 5))
             members = {name: self.draw(values) for name in names}
@@ -320,7 +325,7 @@ class Maker(Kinds):
         return construct.If(condition, self.value(contexts, depth + 1)[0]), []
 
     def switch(self, contexts: list[Context], depth: int) -> Any:
-        found = self.visible(contexts, "int", "enum", "flag", "flags")
+        found = self.visible(contexts, "int", "enum", "flag", "flags", "octets", "words")
         found = [item for item in found if item[1].high < 1 << 63 and item[1].low >= -(1 << 63)]
         if not found:
             return self.integer()
@@ -328,6 +333,9 @@ class Maker(Kinds):
         default: Any = self.pick(None, construct.Error, construct.Byte, construct.Bytes(1))
         strict = default in (None, construct.Error)
         match seen.kind:
+            case "octets" | "words":
+                default = default if default not in (None, construct.Error) else construct.Byte
+                cases = list({self.literal(seen), self.literal(seen)})
             case "enum":
                 # Without a default all members have a case, so that some bytes are a record.
                 keys = {}
@@ -397,13 +405,27 @@ class Maker(Kinds):
             (x > 1) + 1,
             -x + 4,
         ]
-        forms += [1 + (~x), x + self.usable_path(contexts), (x << 1) >> 1, x ^ 1]
+        forms += [2 ** (x & 3), 1 << (x & 1), 1 + (~x), x + self.usable_path(contexts), (x << 1) >> 1, x ^ 1]
         return self.pick(*forms) if form < 9 else min_(x, self.usable_path(contexts)) + 1
+
+    def literal(self, seen: Seen) -> Any:
+        """Return a value that bytes or text are now and then."""
+        return self.pick("", "a", "é") if seen.kind == "words" else self.pick(b"\0", b"a") * seen.high
 
     def condition(self, contexts: list[Context]) -> Any:
         """Return a truth over what can be named here; None where nothing can."""
         found = self.visible(
-            contexts, "int", "enum", "flag", "flags", "float", "constant", "sized", "mapping"
+            contexts,
+            "int",
+            "enum",
+            "flag",
+            "flags",
+            "float",
+            "constant",
+            "sized",
+            "mapping",
+            "octets",
+            "words",
         )
         found = [item for item in found if item[1].kind != "constant" or item[1].high < 1 << 63]
         if not found:
@@ -425,6 +447,9 @@ class Maker(Kinds):
             case "float":
                 given: Any = self.draw(st.floats(allow_nan=False, width=16) | st.integers(-3, 3))
                 result = compare(path, given) if self.pick(True, False) else compare(given, path)
+            case "octets" | "words":
+                compare = self.pick(operator.eq, operator.ne)
+                result = compare(path, self.literal(seen))
             case "sized":
                 result = compare(len_(path), self.number(0, 3))
             case _:

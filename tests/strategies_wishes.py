@@ -7,6 +7,7 @@ from typing import Any
 from wirelock.layout.nodes import (
     Array,
     Bytes,
+    Framed,
     If,
     Layout,
     Limited,
@@ -43,7 +44,7 @@ def gather(kind: Any, around: tuple[Layout, ...], wishes: dict[int, set[int]]) -
                 layout, names = layout[0], path.names[1:]
             item = None
             for name in names:
-                while isinstance(layout, Limited | Padded | Sized):
+                while isinstance(layout, Limited | Framed | Padded | Sized):
                     layout = layout.inner
                 if isinstance(layout, Layout):
                     item = layout[name]
@@ -75,7 +76,7 @@ def gather(kind: Any, around: tuple[Layout, ...], wishes: dict[int, set[int]]) -
             wish(key, {value for value, _ in kind.cases} if kind.default is None else set(range(7)))
             for case in kind.types:
                 gather(case, around, wishes)
-        case Sequence() | Select():
+        case Sequence() | Select() | Framed():
             for part in parts_of(kind):
                 gather(part, around, wishes)
         case Padded(inner=inner, length=length):

@@ -36,6 +36,7 @@ FENCES = {
         "the description of a layout is the only place where an author's construct is known",
         [
             "layout/walk.py",
+            "layout/arrays.py",
             "layout/leaves.py",
             "layout/adapters.py",
             "layout/branches.py",

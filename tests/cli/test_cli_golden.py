@@ -347,7 +347,7 @@ def test_a_list_of_everything_and_of_one(project):
     assert one[1].split() == [
         "snapshot/v2", "no-entities", "valid", "hand", "decode-old,", "encode-exact", "9", "bytes",
     ]  # fmt: skip
-    assert len(done(run("golden", "list", "snapshot", cwd=project)).splitlines()) == 1 + 39 + 30
+    assert len(done(run("golden", "list", "snapshot", cwd=project)).splitlines()) == 1 + 39 + 32 + 47
     assert any(line.split()[2:5] == ["truncated", "hand", "refused"] for line in one)
     poses = done(run("golden", "list", "rotation/v1", cwd=project))
     assert "decode pose" in poses and "encode pose" in poses

@@ -17,12 +17,14 @@ from wirelock.layout.nodes import (
     Enum,
     Flags,
     Float,
+    Framed,
     If,
     Integer,
     Layout,
     Nothing,
     Prefix,
     Switch,
+    Terminated,
 )
 from wirelock.layout.nodes import Flag as FlagType
 from wirelock.layout.nodes import Padding as PaddingType
@@ -108,11 +110,27 @@ KINDS = {
     ),
     "FlagsEnum by keywords": (construct.FlagsEnum(Byte, a=1, b=128), Flags(U8, (("a", 1), ("b", 128)))),
     "FlagsEnum by class": (construct.FlagsEnum(Byte, Door), Flags(U8, (("OPEN", 1), ("LOCKED", 4)))),
+    "FlagsEnum of a signed integer": (
+        construct.FlagsEnum(construct.Int16sl, a=1, b=1 << 14),
+        Flags(U16L, (("a", 1), ("b", 1 << 14))),
+    ),
     "FlagsEnum with a group": (
         construct.FlagsEnum(Byte, a=1, b=2, both=3),
         Flags(U8, (("a", 1), ("b", 2), ("both", 3))),
     ),
     "Const of bytes": (construct.Const(b"WS"), Constant(Bytes(2), b"WS")),
+    "Const of padded text": (
+        construct.Const("AB", construct.PaddedString(4, "utf8")),
+        Constant(Bytes(4), b"AB\0\0"),
+    ),
+    "Const of text with a NUL": (
+        construct.Const("A", construct.CString("utf-16-le")),
+        Constant(Bytes(4), b"A\0\0\0"),
+    ),
+    "Const of text with a size": (
+        construct.Const("AB", construct.PascalString(construct.Int16ub, "ascii")),
+        Constant(Bytes(4), b"\0\2AB"),
+    ),
     "Const of an integer": (construct.Const(-2, construct.Int16sl), Constant(S16L, -2)),
     "Const of a member": (construct.Const(Colour.BLUE, construct.Enum(Byte, Colour)), Constant(U8, 2)),
     "Const of a member's name": (construct.Const("BLUE", construct.Enum(Byte, Colour)), Constant(U8, 2)),
@@ -129,11 +147,19 @@ KINDS = {
         construct.PrefixedArray(construct.Int24sb, Byte),
         Array(U8, Prefix(Integer(24, True, "big"))),
     ),
+    "FocusedSeq": (
+        construct.FocusedSeq("v", construct.Const(b"x"), "v" / Byte, Padding(2), construct.Terminated),
+        Framed((Constant(Bytes(1), b"x"),), U8, (PaddingType(2, 8, 0), Terminated())),
+    ),
     "If": (construct.If(this.n > 1, Byte), If(Operation(">", (Path(0, ("n",)), Number(1))), U8)),
     "If of a field": (construct.If(this.n, Byte), If(Path(0, ("n",)), U8)),
     "Switch": (
         construct.Switch(this.n, {2: Byte, 1: construct.Pass}),
         Switch(Path(0, ("n",)), ((1, Nothing()), (2, U8)), None),
+    ),
+    "Switch over bytes": (
+        Struct("k" / construct.Bytes(2), "v" / construct.Switch(this.k, {b"BB": Byte, b"AA": Flag})),
+        walk(Struct("k" / construct.Bytes(2), "v" / construct.Switch(this.k, {b"AA": Flag, b"BB": Byte}))),
     ),
     "Switch with a default": (
         construct.Switch(this.n & 1, {0: Byte}, default=construct.Int16ul),
@@ -144,6 +170,8 @@ KINDS = {
         Array(Integer(4, False, "big"), 2),
     ),
     "Bitwise around Bytewise": (construct.Bitwise(Bytewise(construct.Int16ul)), U16L),
+    "a compiled Struct": (Struct("a" / Byte).compile(), walk(Struct("a" / Byte))),
+    "LazyBound": (construct.LazyBound(lambda: construct.Int16ul), U16L),
     "names are no kind": ("inner" / ("own" / construct.Int16ul), U16L),
 }
 
@@ -200,6 +228,12 @@ HIDDEN = {
     "Const": (construct.Const(b"x"), "constant#1"),
     "Pass": (construct.Pass, "nothing#1"),
     "Rebuild": (construct.Rebuild(Byte, this.a + 1), "integer#1"),
+    "an If of padding": (construct.If(this.a > 1, Padding(1)), "if#1"),
+    "a Switch of constants": (
+        construct.Switch(this.a, {1: construct.Const(b"x"), 2: construct.If(this.a, Padding(2))}),
+        "switch#1",
+    ),
+    "a padded Const": (construct.Padded(4, construct.Const(b"x")), "padded#1"),
     "a private Const": ("_x" / construct.Const(b"x"), "_x"),
     "a private count": ("_x" / construct.Rebuild(Byte, len_(this.d)), "_x"),
 }
@@ -294,6 +328,9 @@ def test_a_size_is_construct_s_own_where_construct_knows_one(source):
     try:
         known = source.sizeof()
     except construct.SizeofError:
+        return
+    if size.highest is None:  # construct takes the size that stands before a region for that of its inside
+        assert size.lowest <= 8 * known
         return
     assert size == Size(8 * known, 8 * known)
 

@@ -46,6 +46,22 @@ def arrays(levels):
     return x(nested(lambda inner: construct.Array(2, inner), levels))
 
 
+LATE = construct.LazyBound(lambda: LATE)
+LINKED = Struct("v" / Byte, "next" / construct.If(this.v > 0, construct.LazyBound(lambda: LINKED)))
+
+
+def tree():
+    """A Struct that contains itself by way of a table that was filled later."""
+    cases = {0: Byte}
+    node = Struct("t" / Byte, "body" / construct.Switch(this.t, cases))
+    cases[1] = Struct("a" / node, "b" / node)
+    return node
+
+
+def growing():
+    return Struct("a" / construct.LazyBound(growing), "b" / construct.LazyBound(growing))
+
+
 REFUSALS = {
     # what is no layout at all
     "no construct": (5, "", "5 is no construct"),
@@ -135,6 +151,11 @@ REFUSALS = {
         "if#1",
         "must be constant or computed",
     ),
+    "an unnamed If of a constant or an integer": (
+        Struct("n" / Byte, construct.IfThenElse(this.n > 0, construct.Const(b"x"), Byte)),
+        "switch#1",
+        "must be constant or computed",
+    ),
     "an unnamed struct": (Struct("n" / Byte, Struct("a" / Byte)), "layout#1", "must be constant or computed"),
     "a private integer": (Struct("_n" / Byte), "_n", "must be constant or computed"),
     "a private Array": (
@@ -198,11 +219,36 @@ REFUSALS = {
     "a constant that is True": (x(construct.Const(True, Byte)), "x", "the constant True does not fit"),
     "a constant of a float": (x(construct.Const(1.0, construct.Float32l)), "x", "a Const of Float"),
     "a constant of a Flag": (x(construct.Const(True, Flag)), "x", "a Const of Flag"),
-    "a constant of a Struct": (x(construct.Const({"a": 1}, Struct("a" / Byte))), "x", "a Const of Layout"),
+    "a constant of a Struct": (x(construct.Const({"a": 1}, Struct("a" / Byte))), "x", "a Const of Struct"),
     "a constant of other length": (
         x(construct.Const(b"ab", construct.Bytes(3))),
         "x",
         "the constant b'ab' does not fit",
+    ),
+    "a constant text too long": (
+        x(construct.Const("abc", construct.PaddedString(2, "ascii"))),
+        "x",
+        "'abc' does not fit",
+    ),
+    "a constant text of another encoding": (
+        x(construct.Const("é", construct.CString("ascii"))),
+        "x",
+        "'é' is no text in ascii",
+    ),
+    "a constant text with a NUL": (
+        x(construct.Const("a\0", construct.PaddedString(4, "ascii"))),
+        "x",
+        "would not be read again",
+    ),
+    "a constant text up to the end": (
+        x(construct.Const("a", construct.GreedyString("ascii"))),
+        "x",
+        "'a' does not fit",
+    ),
+    "a constant text that is a number": (
+        x(construct.Const(1, construct.CString("ascii"))),
+        "x",
+        "is no text",
     ),
     "a constant that is no member": (
         x(construct.Const(3, construct.Enum(Byte, Colour))),
@@ -216,11 +262,16 @@ REFUSALS = {
     "a member of text": (x(construct.Enum(Byte, a="1")), "x", "the member a is '1'"),
     "a member that is True": (x(construct.Enum(Byte, a=True)), "x", "the member a is True"),
     "flags without members": (x(construct.FlagsEnum(Byte)), "x", "an enumeration without members"),
-    "a flag of no bit": (x(construct.FlagsEnum(Byte, a=0)), "x", "at least one bit each"),
-    "flags of a signed integer": (
-        x(construct.FlagsEnum(construct.Int8sl, a=1)),
+    "a flag of no bit": (x(construct.FlagsEnum(Byte, a=0)), "x", "at least one bit"),
+    "a flag in the sign bit": (
+        x(construct.FlagsEnum(construct.Int8sl, a=1, b=-128)),
         "x",
-        "flags need an unsigned integer",
+        "a flag in the sign bit of a signed integer",
+    ),
+    "a flag in the sign bit, by its unsigned value": (
+        x(construct.FlagsEnum(construct.Int8sl, a=128)),
+        "x",
+        "a flag in the sign bit of a signed integer",
     ),
     "a flag of several bits": (
         x(construct.FlagsEnum(Byte, a=1, b=6)),
@@ -231,6 +282,21 @@ REFUSALS = {
     # choices
     "a Switch without cases": (x(construct.Switch(this.n, {})), "x", "a Switch without cases"),
     "a case of text": (x(construct.Switch(this.n, {"a": Byte})), "x", "the case 'a' can never be the key"),
+    "a case of bytes of another length": (
+        Struct("k" / construct.Bytes(2), "x" / construct.Switch(this.k, {b"A": Byte})),
+        "x",
+        "the case b'A' can never be the key",
+    ),
+    "a case of a number for text": (
+        Struct("k" / construct.CString("utf8"), "x" / construct.Switch(this.k, {1: Byte})),
+        "x",
+        "the case 1 can never be the key",
+    ),
+    "a Switch over bytes without cases": (
+        Struct("k" / construct.Bytes(2), "x" / construct.Switch(this.k, {})),
+        "x",
+        "a Switch without cases",
+    ),
     "a case of None": (x(construct.Switch(this.n, {None: Byte})), "x", "the case None can never be the key"),
     "a case of a float": (x(construct.Switch(this.n, {1.0: Byte})), "x", "the case 1.0 can never be the key"),
     "a case that is no member": (
@@ -289,7 +355,21 @@ REFUSALS = {
     "65 nested structs": (structs(65), ".".join("v" * 64), "nested deeper than 64"),
     "2000 nested structs": (structs(2000), ".".join("v" * 64), "nested deeper than 64"),
     "2000 nested arrays": (arrays(2000), "x" + ".[]" * 16, "arrays are nested deeper than 16"),
-    "LazyBound": (x(construct.LazyBound(lambda: Byte)), "x", "LazyBound is not a kind"),
+    "a LazyBound of itself": (x(LATE), "x", "it contains itself"),
+    "a LazyBound that fails": (
+        x(construct.LazyBound(lambda: 1 // 0)),
+        "x",
+        "the function of a LazyBound raises ZeroDivisionError",
+    ),
+    "a LazyBound of nothing": (x(construct.LazyBound(lambda: 5)), "x", "a LazyBound of 5"),
+    "a list of itself": (LINKED, "next", "it contains itself"),
+    "a tree in a table of cases": (tree(), "body.<1>.a", "it contains itself"),
+    "a function that makes its own kind": (growing(), "a.a", "it contains itself"),
+    "one Struct in very many places": (
+        nested(lambda inner: Struct("a" / inner, "b" / inner), 40),
+        "",
+        "16384",
+    ),
 }
 
 
@@ -316,7 +396,6 @@ LATER = {
     "Tell": construct.Tell,
     "StopIf": construct.StopIf(this.n == 0),
     "Union": construct.Union(0, "a" / Byte, "b" / construct.Int8sb),
-    "FocusedSeq": construct.FocusedSeq("a", "a" / Byte),
     "ExprAdapter": construct.ExprAdapter(Byte, construct.obj_ + 1, construct.obj_ - 1),
     "ExprValidator": construct.ExprValidator(Byte, construct.obj_ == 1),
     "Slicing": construct.Slicing(construct.Array(3, Byte), 3, 0, 2),
@@ -360,7 +439,7 @@ IN_PARTS = {
     "a part of a RawCopy": (rows(construct.Bytes(this.n.length)), "x", "a part of a RawCopy"),
     "a RawCopy as a value": (rows(construct.Bytes(this.n)), "x", "a part of a RawCopy"),
     "a checksum without a name": (
-        rows(construct.Checksum(Byte, lambda data: 0, this.n.data)), "x", "a function without a name"
+        rows(construct.Checksum(Byte, lambda data: 0, this.n.data)), "x", "of a Checksum is not declared"
     ),
     "a checksum of a plain field": (x(construct.Checksum(Byte, xor8, this.n)), "x", "Checksum of"),
     "a checksum of what lies behind": (rows(construct.Checksum(Byte, xor8, this.y.data)), "x", "Checksum of"),
@@ -406,7 +485,7 @@ def test_a_subclass_of_a_known_kind_is_not_taken_for_it():
         def _parse(self, stream, context, path):
             return 5
 
-    with pytest.raises(SchemaError, match="Checked is not a kind"):
+    with pytest.raises(SchemaError, match="Checked, a subclass of FormatField, is not a kind"):
         walk(x(Checked("<", "B")))
 
 
@@ -464,3 +543,45 @@ def test_the_walk_changes_nothing_of_the_construct():
     walk(source)
     assert (repr(source), [repr(part) for part in source.subcons]) == before
     assert walk(source) == walk(source)
+
+
+class Rest(type(construct.GreedyBytes)):
+    """A subclass of a kind that is read."""
+
+
+CUSTOM_CODE = 'opaque("name", 1, ...)'
+WRITTEN_INSTEAD = {
+    "an Adapter": (x(Custom(Byte)), "use scaled, ticks, Enum or Mapping"),
+    "an Adapter as code": (x(Custom(Byte)), CUSTOM_CODE),
+    "a subclass": (x(Rest()), "write GreedyBytes itself"),
+    "a Timestamp's class": (x(construct.TimestampAdapter(Byte)), "use ticks"),
+    "an Enum with construct 2.8's default": (
+        x(construct.Enum(Byte, A=1, default=construct.Pass)),
+        "leave `default=Pass` out: in construct 2.10 it is a member of that name",
+    ),
+    "a private name": (Struct("_Data" / construct.GreedyBytes), "name it without `_`: Data"),
+    "unnamed bytes": (Struct(construct.Bytes(3)), "name it, or write Padding if it is always zero"),
+    "unnamed flag": (Struct(Flag), "name it, or write Padding if it is always zero"),
+    "unnamed Struct": (Struct(Struct("a" / Byte)), "give it a name"),
+    "a name of two words": (Struct("Signature Word" / Byte), "rename it, as signature_word"),
+    "a name with a dot": (Struct("alarm.cell low" / Byte), "rename it, as alarm_cell_low"),
+    "a keyword for a name": (Struct("class" / Byte), "rename it, as class_"),
+    "a digit": (Struct("1a" / Byte), "rename the field"),
+    "a checksum's function": (
+        Struct("n" / construct.RawCopy(Byte), "x" / construct.Checksum(Byte, sum, this.n.data)),
+        "@wirelock.checksums.checksum",
+    ),
+    "a Select of constants": (
+        x(construct.Select(construct.Const(9, Byte), construct.Const(26, Byte))),
+        "OneOf(..., [9, 26])",
+    ),
+    "a Filter": (x(construct.Filter(construct.obj_ > 1, Byte[2])), "write the whole Array"),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN_INSTEAD)
+def test_remedies_name_what_to_write(name):
+    source, remedy = WRITTEN_INSTEAD[name]
+    with pytest.raises(SchemaError) as caught:
+        walk(source)
+    assert remedy in caught.value.remedy

@@ -23,7 +23,7 @@ from wirelock.layout.nodes import (
     Time,
     VarInt,
 )
-from wirelock.layout.terms import Number
+from wirelock.layout.terms import Number, Operation, Path
 from wirelock.layout.walk import walk
 from wirelock.schema.rules import read_rules
 
@@ -79,7 +79,8 @@ REFUSED = {
     "a Mapping in order": (this.m < "red", "compared by < with 'red'", "'red', 'blue', 7"),
     "no key of a Mapping": (this.m == "green", "compared by == with 'green'", "'red', 'blue', 7"),
     "the number behind a key": (this.m == 2, "compared by == with 2", "'red', 'blue', 7"),
-    "text": (this.text == "abc", "`text` is text", "an Enum"),
+    "text": (this.text + 1 > 2, "`text` is text", "an Enum"),
+    "text in order": (this.text > "abc", "compared by > with", "== or !="),
     "the length of text": (len_(this.text) > 2, "in characters or bytes?", "as a field"),
     "the length of a number": (len_(this.t) > 2, "`t` has no length", "array or bytes"),
 }
@@ -104,7 +105,14 @@ def test_a_count_may_have_64_bits(source):
     assert layout["xs"].type.count == layout["d"].type.length
 
 
+def test_a_count_may_leave_int64_in_its_last_operation():
+    fields = "n" / construct.Int32ub, "w" / construct.Int32ub
+    layout = walk(Struct(*fields, "xs" / Array(this.n * this.w, Byte)))
+    assert layout["xs"].type.count == Operation("*", (Path(0, ("n",)), Path(0, ("w",))))
+
+
 WIDE_COUNTS = {
+    "in the middle": ("n" / construct.Int32ub, this.n * this.n * 2),
     "computed": ("n" / Int64ub, this.n + 1),
     "of 72 bits": ("n" / construct.BytesInteger(9), this.n),
 }

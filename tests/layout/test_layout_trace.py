@@ -38,6 +38,8 @@ LIMIT, HALF, NAME = 7, 0.5, "A"
 TABLE, PAIR, NOTHING = {1: 2}, (1, 2), None
 
 FIELDS = (
+    "tag" / construct.Bytes(2),
+    "name" / construct.CString("utf8"),
     "a" / Byte,
     "b" / Int16sl,
     "w" / Int32ul,
@@ -134,7 +136,13 @@ VALUES = {
     "constants of modules": (lambda ctx: ctx.a + signal.SIGINT * int(math.pi), "a + 6"),
 }  # fmt: skip
 
+TAGGED = "((tag == b'AB') | (tag == b'CD')) & (name != 'x')"
 CONDITIONS = {
+    "bytes": (lambda ctx: ctx.tag in (b"AB", b"CD") and ctx.name != "x", TAGGED),
+    "in a tuple": (lambda ctx: ctx.a in (1, 2), "(a == 1) | (a == 2)"),
+    "not in a set": (lambda ctx: ctx.a not in {2, 1}, "(not a == 1) & (not a == 2)"),
+    "in a list of members": (lambda ctx: ctx.k in [Kind.A, "B"], "(k == 1) | (k == 2)"),
+    "in a tuple around": (lambda ctx: ctx.a in PAIR, "(a == 1) | (a == 2)"),
     "C5": (lambda ctx: ctx.k == Kind.A, "k == 1"),
     "a member on the left": (lambda ctx: Kind.B > ctx.k, "k < 2"),  # noqa: SIM300 - what is tested
     "a member by item": (lambda ctx: ctx.k == Kind["A"], "k == 1"),
@@ -255,10 +263,10 @@ REFUSED = {
     "isinstance": (lambda ctx: isinstance(ctx.a, int), "calls `isinstance`", "compare the value"),
     "a dict": (lambda ctx: TABLE[ctx.a], "looks up in the dict `TABLE`", IF),
     "a dict inside": (lambda ctx: {1: 2}[ctx.a], "makes a collection", IF),
-    "a tuple": (lambda ctx: PAIR[ctx.a], "looks up in the tuple `PAIR`", IF),
+    "a tuple": (lambda ctx: PAIR[ctx.a], "looks a value up in a collection", IF),
     "a tuple inside": (lambda ctx: (1, 2)[ctx.a], "looks a value up in a collection", IF),
-    "in a set": (lambda ctx: ctx.a in {1, 2}, "tests with `in`", "(this.k == 1) | (this.k == 2)"),
-    "in a tuple": (lambda ctx: ctx.a not in (1, 2), "tests with `in`", "(this.k == 1) | (this.k == 2)"),
+    "in a field": (lambda ctx: 1 in ctx.a, "tests with `in` a field", "ctx.k == 1 or ctx.k == 2"),
+    "in a dict": (lambda ctx: ctx.a in TABLE, "looks up in the dict `TABLE`", IF),
     "an f-string": (lambda ctx: f"{ctx.a}" == "1", "formats text", EQ),
     "a format": (lambda ctx: "%s" % ctx.a == "1", "formats text", EQ),  # noqa: UP031 - what is tested
     "sum of a generator": (lambda ctx: sum(x for x in ctx.xs), "calls `sum`", "ctx.a + ctx.b"),
@@ -317,8 +325,8 @@ REFUSED = {
     "an array": (lambda ctx: ctx.xs, "`xs` is no integer", "len_(this.xs)"),
     "a float": (lambda ctx: int(ctx.f) > 1, "`f` is a float", "compared with a constant"),
     "true division": (lambda ctx: ctx.a / 2 > 1, "`/` is not known to all engines", "use //"),
-    "a power": (lambda ctx: 2**ctx.a > 1, "`**` is not known to all engines", "write the product out"),
-    "a shift by a field": (lambda ctx: 1 << ctx.a, "no constant of 0..63", "shift by a constant"),
+    "a power": (lambda ctx: ctx.a**2 > 1, "`**` is not known to all engines", "write 1 << x for 2 ** x"),
+    "a shift by a field": (lambda ctx: 1 << ctx.a, "a shift by 0..255", "1 << (this.a & 31)"),
     "division by a field": (lambda ctx: 8 // ctx.a if ctx.a else 0, "may be zero or less", "by a positive"),
     "a product": (lambda ctx: ctx.w * ctx.w * 2 > 2, "outside of int64", "narrower"),
     "a uint64 as a value": (lambda ctx: min(ctx.u, 3), "outside of int64", "64-bit field with a constant"),

@@ -12,6 +12,8 @@ from typing import Any, Union, get_args
 import construct
 
 from wirelock import Record
+from wirelock.layout.arrays import prefixed_array
+from wirelock.layout.leaves import unwrap
 from wirelock.layout.nodes import (
     Array,
     Bytes,
@@ -22,6 +24,7 @@ from wirelock.layout.nodes import (
     Flag,
     Flags,
     Float,
+    Framed,
     If,
     Integer,
     Layout,
@@ -43,7 +46,7 @@ from wirelock.layout.nodes import (
     Time,
     VarInt,
 )
-from wirelock.layout.walk import prefixed_array, unwrap, walk
+from wirelock.layout.walk import walk
 
 
 class Unwritable(Exception):  # noqa: N818 - no error: the layout is one that records cannot have
@@ -64,7 +67,7 @@ def record_of(source: Any) -> type[Record]:
 
 
 def bare_kind(kind: Any) -> Any:
-    while isinstance(kind, Limited | Padded | Sized):
+    while isinstance(kind, Limited | Framed | Padded | Sized):
         kind = kind.inner
     return kind
 
@@ -78,7 +81,7 @@ class Maker:
         return f"{kind}{self.made}"
 
     def record(self, source: Any, layout: Layout, name: str) -> type[Record]:
-        parts = self.inside(unwrap(source)).subcons
+        parts = self.inside(self.bare(source)).subcons
         annotations = {
             item.label: self.annotation(part, item.type)
             for part, item in zip(parts, layout.fields, strict=True)
@@ -96,8 +99,10 @@ class Maker:
                 while isinstance(found, construct.NullStripped):
                     found = found.subcon
                 return self.annotation(found, inner)
+            case Framed(before=before, inner=inner):
+                return self.annotation(source.subcons[len(before)], inner)
             case Optional(inner=inner):
-                if isinstance(inner, If | Switch | Padded):
+                if isinstance(bare_kind(inner), If | Switch | Padded):
                     raise Unwritable("a choice inside of what may be absent")
                 return Union[self.annotation(source.subcons[0], inner), None]  # noqa: UP007 - may be a tuple[...]
             case Computed(boolean=boolean):
@@ -145,11 +150,11 @@ class Maker:
                 part = counted[1] if counted else self.inside(source).subcon
                 return tuple[self.annotation(part, element), ...]  # type: ignore[misc]
             case If(type=inner):
-                if isinstance(inner, If | Optional | Padding | Nothing | Terminated):
+                if isinstance(bare_kind(inner), If | Optional | Padding | Nothing | Terminated):
                     raise Unwritable("what may be absent inside of what may be absent")
                 absent = unwrap(source.thensubcon) is construct.Pass
                 found = self.annotation(source.elsesubcon if absent else source.thensubcon, inner)
-                if isinstance(inner, Switch) and type(None) in get_args(found):
+                if isinstance(bare_kind(inner), Switch) and type(None) in get_args(found):
                     raise Unwritable("what may be absent inside of what may be absent")
                 return None if found is None else Union[found, None]  # noqa: UP007 - either may be a tuple[...]
             case Switch(cases=cases, default=default):
@@ -159,10 +164,9 @@ class Maker:
     def bare(self, source: Any) -> Any:
         """Take off what leaves the layout as it is, or lies in it as a limit."""
         source = unwrap(source)
-        while isinstance(
-            source, construct.Default | construct.ExprValidator | construct.Rebuild | construct.RawCopy
-        ):
-            source = unwrap(source.subcon)
+        dresses = construct.Default | construct.ExprValidator | construct.Rebuild | construct.RawCopy
+        while isinstance(source, dresses | construct.LazyBound):
+            source = unwrap(source.subcon if isinstance(source, dresses) else source.subconfunc())
         return source
 
     def inside(self, source: Any) -> Any:
@@ -181,7 +185,7 @@ class Maker:
         pairs = [(by_number[key], kind) for key, kind in cases]
         if default is not None:
             pairs.append((source.default, default))
-        if any(isinstance(kind, If | Switch | Optional) for _, kind in pairs):
+        if any(isinstance(bare_kind(kind), If | Switch | Optional) for _, kind in pairs):
             raise Unwritable("a choice inside of a choice")
         if any(isinstance(bare_kind(kind), Enum | Flags | Layout | Mapping | Scaled) for _, kind in pairs):
             raise Unwritable("two classes that fit one case")

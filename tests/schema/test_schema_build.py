@@ -27,7 +27,7 @@ from construct import (
     this,
 )
 
-from wirelock import EncodeError, Record, Rule, abs_
+from wirelock import DecodeError, EncodeError, Record, Rule, abs_
 
 ENGINES = ("generated", "reference")
 
@@ -405,3 +405,48 @@ def test_rules_compute_wider_than_the_wire(engine):
     good = Wide(a=-32768, b=0, c=200)
     assert Wide.parse(good.build(engine=engine), engine=engine) == good
     assert verdict(good.model_copy(update={"c": 201}), engine)[0] == "rule:less"
+
+
+class Led(
+    Record,
+    layout=Struct(
+        "a" / Byte,
+        construct.If(this.a > 1, Padding(2)),
+        construct.Switch(this.a, {1: construct.Const(b"x"), 2: construct.Const(7, Int16ul)}, Padding(1)),
+        construct.Padded(3, construct.Const(b"z")),
+    ),
+):
+    a: int
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("a", "octets"), [(0, b"\0\0z\0\0"), (1, b"\1xz\0\0"), (2, b"\2\0\0\7\0z\0\0"), (3, b"\3\0\0\0z\0\0")]
+)
+def test_what_stands_in_a_choice_without_a_name_follows_from_its_condition(engine, a, octets):
+    assert Led.parse(octets, engine=engine) == Led(a=a)
+    assert Led(a=a).build(engine=engine) == octets
+
+
+class Framed(
+    Record,
+    layout=Struct(
+        "a" / Byte,
+        "v" / construct.FocusedSeq("x", construct.Const(b"A"), "x" / Int16ul, Padding(this._.a)),
+        "xs" / construct.Array(2, construct.FocusedSeq("x", "x" / Byte, construct.Const(9, Byte))),
+    ),
+):
+    a: int
+    v: int
+    xs: tuple[int, ...]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_value_between_constants(engine):
+    framed, octets = Framed(a=2, v=513, xs=(3, 4)), b"\2A\1\2\0\0\3\t\4\t"
+    assert framed.build(engine=engine) == octets
+    assert Framed.parse(octets, engine=engine) == framed
+    with pytest.raises(DecodeError, match=r"v#2: 0x01 would be written as 0x00 \(byte 5\)"):
+        Framed.parse(b"\2A\1\2\0\1\3\t\4\t", engine=engine)
+    with pytest.raises(DecodeError, match=r"xs\[1\]#1: 8 .* \(byte 9\)"):
+        Framed.parse(b"\2A\1\2\0\0\3\t\4\x08", engine=engine)

@@ -20,6 +20,7 @@ from construct import (
     Flag,
     FlagsEnum,
     Float32l,
+    FocusedSeq,
     GreedyBytes,
     GreedyRange,
     If,
@@ -28,6 +29,7 @@ from construct import (
     Int16sl,
     Int16ub,
     Int32ul,
+    LazyBound,
     Mapping,
     Nibble,
     Octet,
@@ -57,6 +59,21 @@ class Weapon(enum.IntEnum):
 
 
 SCHEMAS = {
+    "a compiled Struct": (Struct("a" / Byte, "p" / POINT).compile(), "0102000300"),
+    "a field named as its class would be": (Struct("Kind" / Enum(Byte, A=1), "k" / Enum(Byte, B=2)), "0102"),
+    "a default of a field named as its class": (Struct("Kind" / Default(Enum(Byte, A=1), "A")), "01"),
+    "a Switch over bytes": (
+        Struct("k" / Bytes(2), "v" / Switch(this.k, {b"PT": POINT, b"NO": Byte}, default=Struct("x" / Byte))),
+        "5054 0100 0200",
+    ),
+    "a FocusedSeq": (
+        Struct(
+            "v" / FocusedSeq("x", Const(b"A"), "x" / Byte),
+            "p" / Array(2, FocusedSeq("x", "x" / POINT, Padding(1))),
+        ),
+        "41 01  0100 0200 00  0300 0400 00",
+    ),
+    "a LazyBound": (Struct("a" / Byte, "p" / LazyBound(lambda: POINT)), "0102000300"),
     "integers": (Struct("a" / Byte, "b" / Int16ub * "How many."), "010203"),
     "a header of bits": (
         BitStruct("version" / BitsInteger(4), "urgent" / Flag, Padding(3), "length" / BitsInteger(16)),

@@ -17,6 +17,7 @@ from wirelock.layout.nodes import (
     Array,
     Enum,
     Flags,
+    Framed,
     If,
     Layout,
     Mapping,
@@ -94,7 +95,9 @@ def _adopted(kind: Type, value: Any, frame: Frame, names: Names, trail: Trail) -
                 items.append(_adopted(element, item, frame, names, trail))
             frame.index = outer
             return tuple(items)
-        case If(type=then) | Optional(inner=then) | Padded(inner=then) | Sized(inner=then):
+        case (
+            If(type=then) | Optional(inner=then) | Framed(inner=then) | Padded(inner=then) | Sized(inner=then)
+        ):
             return _adopted(then, value, frame, names, trail)
         case Sequence(types=types):
             return tuple(
@@ -103,7 +106,7 @@ def _adopted(kind: Type, value: Any, frame: Frame, names: Names, trail: Trail) -
         case Select():
             return adopt(value, names, trail)
         case Switch(key=key, cases=cases, default=default):
-            chosen = dict(cases).get(int(frame.compute(key)), default)
+            chosen = dict(cases).get(frame.compute(key), default)
             assert chosen is not None
             return _adopted(chosen, value, frame, names, trail)
     return value

@@ -31,6 +31,7 @@ from wirelock.layout.nodes import (
     Flag,
     Flags,
     Float,
+    Framed,
     If,
     Integer,
     Layout,
@@ -54,10 +55,12 @@ from wirelock.layout.nodes import (
     Type,
     Until,
     VarInt,
+    checksum_in,
     plain,
 )
 from wirelock.layout.operators import paths_in
 from wirelock.layout.sizes import size_of
+from wirelock.layout.terms import key_text
 
 
 def check(layout: Layout, record: Any, names: Names) -> Frame:
@@ -105,8 +108,10 @@ class RecordReader:
 
     def read(self, kind: Type, value: Any, path: str, frame: Frame | None) -> Any:
         """Check one value against its type and return it as a frame holds it."""
-        mark = self.trail.mark(kind, path, 0)
         inner = plain(kind)
+        if isinstance(inner, Framed):
+            return self._framed(inner, value, path, frame)
+        mark = self.trail.mark(kind, path, 0)
         match inner:
             case Layout():
                 mark.value = self._layout(inner, value, path, frame)
@@ -117,7 +122,7 @@ class RecordReader:
                 if frame.compute(condition):
                     mark.value = self.read(then, value, path, frame)
                 elif value is LEFT_OUT:
-                    mark.value = LEFT_OUT
+                    mark.value = LEFT_OUT if checksum_in(then) else None
                 elif value is not None:
                     raise _wrong_type(path, value, "None: the field is absent here")
             case Switch():
@@ -125,12 +130,12 @@ class RecordReader:
             case Bytes():
                 mark.value = self._octets(inner, value, path, frame)
             case Constant(value=wanted):
-                if type(value) is not type(wanted) or value != wanted:
+                if value is not LEFT_OUT and (type(value) is not type(wanted) or value != wanted):
                     raise _refuse("constant", path, value_text(value), value_text(wanted))
                 mark.value = wanted
                 self.bit += size_of(inner).lowest
             case Nothing() | Padding() | Terminated():
-                if value is not None:
+                if value is not None and value is not LEFT_OUT:
                     raise _wrong_type(path, value, "None")
                 if isinstance(inner, Padding):
                     if (length := stated_in(frame, inner.length)) < 0:
@@ -205,6 +210,13 @@ class RecordReader:
                 mark.value = self._float(bits, value, path)
                 self.bit += bits
         return mark.value
+
+    def _framed(self, kind: Framed, value: Any, path: str, frame: Frame | None) -> Any:
+        found = {
+            label: self.read(part, value if label == path else LEFT_OUT, label, frame)
+            for label, part in kind.labelled(path)
+        }
+        return found[path]
 
     def _layout(self, layout: Layout, record: Any, path: str, parent: Frame | None) -> Frame:
         if type(record) is not template_of(self.names, layout.name).record:
@@ -369,7 +381,9 @@ class RecordReader:
             if case == key:
                 return self.read(then, value, path, frame)
         if kind.default is None:
-            raise _refuse("unknown-case", path, int(key), ", ".join(str(case) for case, _ in kind.cases))
+            raise _refuse(
+                "unknown-case", path, key_text(key), ", ".join(key_text(case) for case, _ in kind.cases)
+            )
         return self.read(kind.default, value, path, frame)
 
     def _integer(self, kind: Integer | VarInt, value: Any, path: str) -> int:

@@ -35,6 +35,7 @@ from wirelock.layout.nodes import (
     Field,
     Flags,
     Float,
+    Framed,
     If,
     Layout,
     Mapping,
@@ -186,6 +187,9 @@ class BuildEmitter(RegionWriter):
                         self._write(field.type, own.values[field.label], name, own)
                 if inner.order != "wire":
                     self.scattered(inner)
+            case Framed():
+                for part, inside in inner.labelled(hint):
+                    self._write(inside, value if part == hint else _absent(valued(inside)), part, sight)
             case Sequence(types=types):
                 self._sequence(types, value, hint, sight)
             case Nothing() | Terminated():
@@ -257,9 +261,10 @@ class BuildEmitter(RegionWriter):
             case If(condition=condition, type=then):
                 writer.line(f"if {sight.source(condition)}:")
                 self._block(then, value, hint, sight)
-                given = "given and " if checksum_in(then) else ""
-                writer.line(f"elif {given}{value.text} is not None:")
-                writer.line("    return None")
+                if value.text != "None":
+                    given = "given and " if checksum_in(then) else ""
+                    writer.line(f"elif {given}{value.text} is not None:")
+                    writer.line("    return None")
             case Switch():
                 self._switch(kind, value, hint, sight)
             case _:
@@ -318,6 +323,8 @@ class BuildEmitter(RegionWriter):
     def _element(self, kind: Type, name: str, sight: Sight | None) -> Value:
         """Return the value behind a variable that holds an element, case or optional value."""
         inner = valued(kind)
+        if name == "None":
+            return _absent(inner)
         if isinstance(inner, Layout):
             return self._read(inner, name, name, sight)
         return self._plain(inner, name)
@@ -346,8 +353,8 @@ class BuildEmitter(RegionWriter):
         writer.line(f"{key} = {sight.source(kind.key)}")
         word = "if"
         for case, then in kind.cases:
-            writer.line(f"{word} {key} == {case}:")
-            self._block(then, value, f"{hint}_{case}", sight)
+            writer.line(f"{word} {key} == {case!r}:")
+            self._block(then, value, f"{hint}_{case!r}", sight)
             word = "elif"
         writer.line("else:")
         if kind.default is None:

@@ -36,6 +36,7 @@ from wirelock.layout.nodes import (
     Computed,
     Field,
     Float,
+    Framed,
     If,
     Layout,
     Nothing,
@@ -110,6 +111,9 @@ class ParseEmitter(RegionReader):
                 if not all(limit_holds(limit, range(inner.count)) for limit in limits_of(kind)):
                     self.writer.line("return None")
                 return Value(text, text, str(inner.count))
+            case Framed():
+                found = {part: self._value(kind, part, sight) for part, kind in inner.labelled(hint)}
+                return found[hint]
             case Sequence(types=types):
                 parts = [self._value(part, f"{hint}_{i}", sight) for i, part in enumerate(types)]
                 text = f"({', '.join(part.record for part in parts)}{',' * (len(parts) == 1)})"
@@ -343,8 +347,8 @@ class ParseEmitter(RegionReader):
         key = self._counted(kind.key, f"{hint}_key", sight)
         word = "if"
         for case, then in kind.cases:
-            self.writer.line(f"{word} {key} == {case}:")
-            self._block(then, f"{hint}_{case}", sight, target)
+            self.writer.line(f"{word} {key} == {case!r}:")
+            self._block(then, f"{hint}_{case!r}", sight, target)
             word = "elif"
         self.writer.line("else:")
         if kind.default is None:

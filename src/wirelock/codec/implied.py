@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wirelock.layout.nodes import Computed, Constant, Field, Layout, Mapping, plain, valued
+from wirelock.codec.code import LEFT_OUT
+from wirelock.layout.nodes import Computed, Constant, Field, If, Layout, Mapping, Switch, valued
 from wirelock.layout.operators import evaluate
 from wirelock.layout.terms import Index, Length, Path
 
@@ -24,15 +25,17 @@ def implied(
 ) -> Any:
     """Return the value of a constant, absent or derived field, computed from a record's attributes.
 
+    It is LEFT_OUT where a choice decides which constant or padding stands there.
+
     `outer` gives what lies around the record. Other derived fields are computed too, where the record
     has them not or their value is `left_out`. Raises AttributeError or TypeError where the record lacks
     what is needed.
     """
-    kind = plain(item.type)
+    kind = valued(item.type)
     if isinstance(kind, Constant):
         return kind.value
     if item.derived is None:
-        return None
+        return LEFT_OUT if isinstance(kind, If | Switch) else None
 
     value = int(evaluate(item.derived, lambda wanted: _look(wanted, layout, record, outer, left_out)))
     return bool(value) if isinstance(kind, Computed) and kind.boolean else value
@@ -70,7 +73,7 @@ def _look(
         return len(found)
     if isinstance(kind := valued(part.type), Mapping):
         return dict(kind.members)[found]
-    if not isinstance(found, int | float):
+    if not isinstance(found, int | float | bytes | str):
         raise TypeError(found)
     return found
 

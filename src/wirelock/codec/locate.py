@@ -28,6 +28,7 @@ from wirelock.layout.nodes import (
     Flag,
     Flags,
     Float,
+    Framed,
     If,
     Integer,
     Layout,
@@ -58,7 +59,7 @@ from wirelock.layout.nodes import (
 )
 from wirelock.layout.positions import offsets
 from wirelock.layout.sizes import size_of
-from wirelock.layout.terms import Expression
+from wirelock.layout.terms import Expression, key_text
 
 
 def locate(layout: Layout, data: bytes, *, exact: bool = True) -> Fault | None:
@@ -105,6 +106,8 @@ class LayoutReader:
     def read(self, kind: Type, path: str, frame: Frame | None) -> Any:
         """Read one value of a type; `frame` holds what its expressions see."""
         inner = plain(kind)
+        if isinstance(inner, Framed):
+            return self._framed(inner, path, frame)
         mark = self.trail.mark(kind, path, self.bit)
         match inner:
             case Layout():
@@ -152,6 +155,10 @@ class LayoutReader:
                 raise AssertionError("limits do not nest")
         mark.end = self.bit
         return mark.value
+
+    def _framed(self, kind: Framed, path: str, frame: Frame | None) -> Any:
+        found = {label: self.read(part, label, frame) for label, part in kind.labelled(path)}
+        return found[path]
 
     def _layout(self, layout: Layout, path: str, parent: Frame | None) -> Frame:
         frame = Frame(layout, path, self.bit, parent, index=parent.index if parent else 0)
@@ -364,8 +371,8 @@ class LayoutReader:
             if case == key:
                 return self.read(then, path, frame)
         if kind.default is None:
-            known = ", ".join(str(case) for case, _ in kind.cases)
-            raise Found(Fault("unknown-case", path, str(int(key)), known, self.bit // 8))
+            known = ", ".join(key_text(case) for case, _ in kind.cases)
+            raise Found(Fault("unknown-case", path, key_text(key), known, self.bit // 8))
         return self.read(kind.default, path, frame)
 
 

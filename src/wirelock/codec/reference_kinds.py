@@ -37,9 +37,11 @@ from wirelock.codec.trail import Found, Frame, fault_at
 from wirelock.errors import Fault
 from wirelock.layout import nodes
 from wirelock.layout.adapters import LsbBitStruct
+from wirelock.layout.arrays import prefixed_array
+from wirelock.layout.leaves import unwrap
 from wirelock.layout.nodes import Layout, Type, plain
 from wirelock.layout.sizes import size_of
-from wirelock.layout.walk import prefixed_array, unwrap
+from wirelock.layout.terms import key_text
 
 
 def located(source: Any, kind: Type) -> Any:
@@ -50,6 +52,8 @@ def located(source: Any, kind: Type) -> Any:
     if isinstance(source, construct.Transformed | LsbBitStruct):
         return _Region(valued(source, kind), kind)
     match inner:
+        case nodes.Framed():
+            return _framed(source, inner)
         case Layout():
             part: Any = _Record(source, inner)
         case nodes.Array():
@@ -111,20 +115,30 @@ def _if(source: Any, kind: Type) -> Any:
     return construct.IfThenElse(source.condfunc, construct.Pass, located(other, kind))
 
 
+def _framed(source: Any, kind: nodes.Framed) -> Any:
+    """Clone a FocusedSeq, which leaves no mark of its own."""
+    parts = []
+    for part, (label, inner) in zip(source.subcons, kind.labelled(""), strict=True):
+        clone = _Part(located(part, inner), label)
+        clone.name = part.name
+        parts.append(clone)
+    return construct.FocusedSeq(source.parsebuildfrom, *parts)
+
+
 def _sequence(source: Any, kind: nodes.Sequence) -> Any:
-    parts = zip(source.subcons, kind.types, strict=True)
-    return construct.Sequence(*(_Part(located(part, inner), at) for at, (part, inner) in enumerate(parts)))
+    clones = [located(part, inner) for part, inner in zip(source.subcons, kind.types, strict=True)]
+    return construct.Sequence(*(_Part(clone, f"[{number}]") for number, clone in enumerate(clones)))
 
 
 class _Part(construct.Subconstruct):
-    """One value of a Sequence."""
+    """One value of a Sequence or FocusedSeq, whose path ends in a label."""
 
-    def __init__(self, subcon: Any, number: int) -> None:
+    def __init__(self, subcon: Any, label: str) -> None:
         super().__init__(subcon)
-        self.number = number
+        self.label = label
 
     def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
-        return self.subcon._parsereport(stream, context, f"{path}[{self.number}]")
+        return self.subcon._parsereport(stream, context, path + self.label)
 
 
 class _RawCopy(construct.Subconstruct):
@@ -245,7 +259,7 @@ class _Switch(construct.Construct):
         super().__init__()
         self.source = source
         self.kind = kind
-        self.clones: dict[int | None, Any] = {}
+        self.clones: dict[Any, Any] = {}
 
     def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
         return self._case(stream, context, path)._parsereport(stream, context, path)
@@ -256,12 +270,12 @@ class _Switch(construct.Construct):
     def _case(self, stream: Any, context: Any, path: str) -> Any:
         """Return the clone of the case, made when its key is first seen; None stands for the default."""
         key, kinds = self._key(context), dict(self.kind.cases)
-        number = int(key) if int(key) in kinds else None
+        number = plain_value(key) if plain_value(key) in kinds else None
         if number not in self.clones:
             kind = self.kind.default if number is None else kinds[number]
             if kind is None:
-                known = ", ".join(str(case) for case, _ in self.kind.cases)
-                raise Found(Fault("unknown-case", path, str(int(key)), known, stream.tell()))
+                known = ", ".join(key_text(case) for case, _ in self.kind.cases)
+                raise Found(Fault("unknown-case", path, key_text(plain_value(key)), known, stream.tell()))
             self.clones[number] = located(self._native(key), kind)
         return self.clones[number]
 

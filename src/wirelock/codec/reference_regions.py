@@ -59,6 +59,11 @@ class _Leaf(Typed):
             raise Found(fault_at("not-canonical", path, 8 * start, self.kind, *written))
         return value
 
+    def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
+        if obj is None and isinstance(self.kind, nodes.Constant):
+            obj = self.kind.value
+        return self.subcon._build(obj, stream, context, path)
+
 
 class _VarInt(construct.Subconstruct):
     """An integer of variable length, which construct would read at any length."""

@@ -17,9 +17,10 @@ from wirelock.codec.floats import float_from_bits, float_to_bits, same_float
 from wirelock.codec.trail import Frame
 from wirelock.layout import nodes
 from wirelock.layout.adapters import LsbBitStruct, ScaledAdapter, TimeAdapter
+from wirelock.layout.arrays import prefixed_array
+from wirelock.layout.leaves import bound, unwrap
 from wirelock.layout.named import Named, named
 from wirelock.layout.nodes import Type, checksum_in, plain
-from wirelock.layout.walk import prefixed_array, unwrap
 
 
 class Copied(construct.Container):
@@ -35,6 +36,10 @@ class Held:
 
 FRAME: Final = "#frame"
 """Under this key a Container of construct's holds the frame of its record. No field has such a label."""
+
+
+_DRESSES: Final = construct.Rebuild | construct.Default | construct.ExprValidator
+"""What changes nothing about the bytes of what it is around."""
 
 
 class _TextKey(str):
@@ -112,8 +117,8 @@ def same(left: Any, right: Any) -> bool:
 def bare(source: Any) -> Any:
     """Take off a construct what neither reads nor writes otherwise than what it is around."""
     source = unwrap(source)
-    while isinstance(source, construct.Rebuild | construct.Default | construct.ExprValidator):
-        source = unwrap(source.subcon)
+    while isinstance(source, _DRESSES | construct.LazyBound):
+        source = unwrap(source.subcon if isinstance(source, _DRESSES) else bound(source))
     return source
 
 
@@ -141,6 +146,8 @@ def valued(source: Any, kind: Any) -> Any:
             return over(source, valued(source.subcon, kind.inner))
         case construct.Select():
             return construct.Optional(valued(source.subcons[0], kind.inner))
+        case construct.Const(value=str()) if isinstance(kind.type, nodes.Bytes):
+            return construct.Bytes(kind.type.length)
         case construct.Const() | construct.RawCopy():
             return valued(source.subcon, kind)
         case construct.Enum(encmapping=members) | construct.FlagsEnum(flags=members):

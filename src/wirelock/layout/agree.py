@@ -17,9 +17,9 @@ from construct import Container
 
 from wirelock.errors import SchemaError
 from wirelock.layout.named import named
-from wirelock.layout.nodes import Computed, Enum, Flag, Flags, Float, Mapping, Scaled, Type
+from wirelock.layout.nodes import Bytes, Computed, Enum, Flag, Flags, Float, Mapping, Scaled, Text, Type
 from wirelock.layout.operators import Interval, evaluate
-from wirelock.layout.terms import Expression, Index, Length, Number, Operation, Path
+from wirelock.layout.terms import Expression, Index, Length, Literal, Number, Operation, Path
 from wirelock.layout.trace import function_text
 
 __all__ = ["Spot", "check_agreement"]
@@ -32,7 +32,7 @@ _LONGEST: Final = 1 << 20
 _FLOATS: Final = (0.0, -0.0, 1.0, -1.5, float("inf"), float("-inf"), float("nan"))
 
 Read: TypeAlias = Path | Length | Index
-Pair: TypeAlias = tuple[Any, int | float]
+Pair: TypeAlias = tuple[Any, int | float | bytes | str]
 """A value as the function sees it, and as the expression computes with it."""
 
 
@@ -60,7 +60,8 @@ def check_agreement(
     With `tested` nothing but the truth of the result matters.
     """
     rng, constants = random.Random(0), sorted({*_constants(expression)})
-    pools = {spot.read: _pool(spot, constants, rng) for spot in spots}
+    literals = [*_literals(expression)]
+    pools = {spot.read: _pool(spot, constants, rng) or _words(spot, literals) for spot in spots}
     for _ in range(ROUNDS):
         values = {read: rng.choice(pool) for read, pool in pools.items()}
         wanted = evaluate(expression, lambda read, values=values: values[read][1])  # type: ignore[misc]
@@ -88,10 +89,28 @@ def _constants(expression: Expression) -> Iterator[int | float]:
                 yield from _constants(operand)
 
 
+def _literals(expression: Expression) -> Iterator[bytes | str]:
+    match expression:
+        case Literal(value=value):
+            yield value
+        case Operation(operands=operands):
+            for operand in operands:
+                yield from _literals(operand)
+
+
+def _words(spot: Spot, literals: list[bytes | str]) -> list[Pair]:
+    """Return the bytes or the text to try in one place."""
+    if isinstance(spot.kind, Text):
+        return [(value, value) for value in ("", "x", *literals) if isinstance(value, str)]
+    return [(value, value) for value in (b"", b"x", *literals) if isinstance(value, bytes)]
+
+
 def _pool(spot: Spot, constants: list[int | float], rng: random.Random) -> list[Pair]:
     """Return the values to try in one place."""
     kind, (low, high) = spot.kind, spot.bounds
     match kind:
+        case Bytes() | Text() if not isinstance(spot.read, Length):
+            return []
         case Mapping(members=members):
             return list(members)
         case Float() | Scaled():

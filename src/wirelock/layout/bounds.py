@@ -24,10 +24,12 @@ from wirelock.layout.nodes import (
     Mapping,
     Opaque,
     Scaled,
+    Switch,
     Text,
     Time,
     Type,
     VarInt,
+    valued,
 )
 from wirelock.layout.operators import Interval
 from wirelock.layout.terms import Path
@@ -52,6 +54,9 @@ def bounds_of(found: Type | None, path: Path, where: str) -> Interval:
             return inner.lowest, inner.highest
         case Flag():
             return 0, 1
+        case Switch(types=types) if all(isinstance(valued(case), Integer | VarInt) for case in types):
+            ends = [bounds_of(valued(case), path, where) for case in types]
+            return min(low for low, _ in ends), max(high for _, high in ends)
         case Float() | Scaled():
             raise SchemaError(where, f"`{path}` is a float", "a float may only be compared with a constant")
         case Mapping(members=members):

@@ -9,13 +9,15 @@ import construct
 
 from wirelock.layout.expression import (
     interval_of,
+    is_key,
     member_value,
     read_condition,
-    read_expression,
+    read_key,
 )
 from wirelock.layout.leaves import Place, unwrap
 from wirelock.layout.limits import MAX_CASES
 from wirelock.layout.nodes import (
+    Bytes,
     Constant,
     Enum,
     If,
@@ -28,13 +30,14 @@ from wirelock.layout.nodes import (
     Select,
     Switch,
     Terminated,
+    Text,
     Type,
     valued,
 )
 from wirelock.layout.remedies import REMEDIES
 from wirelock.layout.scope import UNKNOWN
 from wirelock.layout.sizes import size_of
-from wirelock.layout.terms import Number, Operation, Path
+from wirelock.layout.terms import Key, Number, Operation, Path
 
 
 def _read_if(source: Any, at: Place) -> Type:
@@ -62,6 +65,9 @@ def _read_select(source: Any, at: Place) -> Type:
     if len(source.subcons) == 2 and unwrap(source.subcons[1]) is construct.Pass:
         return _read_optional(source, at)
     _no_choice_in_bits("Select", at)
+    if all(isinstance(unwrap(part), construct.Const) for part in source.subcons):
+        values = ", ".join(repr(unwrap(part).value) for part in source.subcons)
+        raise at.refuse("a Select of constants", f"use OneOf around their field: OneOf(..., [{values}])")
     if at.phase:
         raise at.refuse("Select that starts within a byte", "let it start with a byte")
     cases: list[tuple[bytes, Layout]] = []
@@ -124,10 +130,13 @@ def _may_be_none(kind: Type) -> bool:
 
 def _read_switch(source: Any, at: Place) -> Type:
     _no_choice_in_bits("Switch", at)
-    key = read_expression(source.keyfunc, at.scope, at.path, condition=True)
+    key, literal = read_key(source.keyfunc, at.scope, at.path)
+    if literal is not None:
+        return Switch(key, _literal_cases(source, literal, at), _default_case(source, at))
     holder = at.scope.resolve(key, at.path) if isinstance(key, Path) else None
     lowest, highest = interval_of(source.keyfunc, at.scope, at.path)
     cases: dict[int, Type] = {}
+    _check_cases(source, at)
     for number, (name, case) in enumerate(source.cases.items()):
         value = member_value(holder, name) if isinstance(holder, Enum) else name
         if holder is None and isinstance(key, Path) and not isinstance(name, int):
@@ -144,15 +153,35 @@ def _read_switch(source: Any, at: Place) -> Type:
         if int(value) in cases:
             at.note(at.refuse(f"two cases have the key {int(value)}", "leave one out"))
         cases[int(value)] = at.deeper().within(f"<{name}>").read(case)
-    if len(cases) > MAX_CASES:
-        raise at.refuse(f"a Switch of {len(cases)} cases", f"split it: {MAX_CASES} are the most")
     if not cases:
         raise at.refuse("a Switch without cases", "name its cases")
-    default = None
-    if unwrap(source.default) not in (construct.Pass, construct.Error):
-        # construct's own default is Pass, which would read an unknown key as nothing at all.
-        default = at.deeper().within("<default>").read(source.default)
-    return Switch(key, tuple(sorted(cases.items(), key=lambda case: case[0])), default)
+    return Switch(key, tuple(sorted(cases.items(), key=lambda case: case[0])), _default_case(source, at))
+
+
+def _check_cases(source: Any, at: Place) -> None:
+    if len(source.cases) > MAX_CASES:
+        raise at.refuse(f"a Switch of {len(source.cases)} cases", f"split it: {MAX_CASES} are the most")
+    if not source.cases:
+        raise at.refuse("a Switch without cases", "name its cases")
+
+
+def _literal_cases(source: Any, kind: Bytes | Text, at: Place) -> tuple[tuple[Key, Type], ...]:
+    """Read the cases of a Switch over bytes or text."""
+    _check_cases(source, at)
+    cases: list[tuple[Any, Type]] = []
+    for name, case in source.cases.items():
+        if not is_key(kind, name):
+            wanted = "text" if isinstance(kind, Text) else f"{kind.length} bytes"
+            at.note(at.refuse(f"the case {name!r} can never be the key", f"the key is {wanted}"))
+            continue
+        cases.append((name, at.deeper().within(f"<{name!r}>").read(case)))
+    return tuple(sorted(cases, key=lambda case: case[0]))
+
+
+def _default_case(source: Any, at: Place) -> Type | None:
+    if unwrap(source.default) in (construct.Pass, construct.Error):
+        return None  # construct's own default is Pass, which would read an unknown key as nothing at all
+    return at.deeper().within("<default>").read(source.default)
 
 
 def _no_choice_in_bits(what: str, at: Place) -> None:

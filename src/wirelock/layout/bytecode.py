@@ -34,7 +34,8 @@ _ALLOWED: Final = frozenset({
     "RESUME", "NOP", "CACHE", "EXTENDED_ARG", "NOT_TAKEN", "PRECALL", "COPY_FREE_VARS",
     "LOAD_CONST", "LOAD_SMALL_INT", "RETURN_VALUE", "RETURN_CONST", "LOAD_GLOBAL", "LOAD_DEREF",
     "LOAD_FAST", "LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_BORROW_LOAD_FAST_BORROW",
-    "PUSH_NULL", "POP_TOP", "COPY", "SWAP", "LOAD_ATTR", "BINARY_SUBSCR", "BINARY_OP", "COMPARE_OP", "CALL",
+    "PUSH_NULL", "POP_TOP", "COPY", "SWAP", "LOAD_ATTR", "BINARY_SUBSCR", "BINARY_OP", "COMPARE_OP",
+    "CONTAINS_OP", "BUILD_TUPLE", "BUILD_LIST", "CALL",
     "UNARY_NOT", "UNARY_NEGATIVE", "UNARY_POSITIVE", "UNARY_INVERT", "TO_BOOL",
     "JUMP_FORWARD", "POP_JUMP_IF_FALSE", "POP_JUMP_IF_TRUE", "POP_JUMP_FORWARD_IF_FALSE",
     "POP_JUMP_FORWARD_IF_TRUE", "JUMP_IF_FALSE_OR_POP", "JUMP_IF_TRUE_OR_POP",
@@ -43,7 +44,6 @@ _ALLOWED: Final = frozenset({
 
 _REFUSED: Final = {
     "IS_OP": ("tests with `is`", "compare with ==, as in ctx.a == 0: a field that can be read is never None"),
-    "CONTAINS_OP": ("tests with `in`", "write (this.k == 1) | (this.k == 2)"),
     "FORMAT_": ("formats text", "compare the value itself: ctx.k == 1"),
     "BUILD_STRING": ("formats text", "compare the value itself: ctx.k == 1"),
     "CONVERT_VALUE": ("formats text", "compare the value itself: ctx.k == 1"),

@@ -15,6 +15,7 @@ from wirelock.layout.canonical import position_text
 from wirelock.layout.describe import type_text
 from wirelock.layout.nodes import (
     Array,
+    Framed,
     If,
     Integer,
     Layout,
@@ -31,6 +32,7 @@ from wirelock.layout.nodes import (
     plain,
 )
 from wirelock.layout.sizes import Size, size_of
+from wirelock.layout.terms import key_text
 
 __all__ = ["COLUMNS", "ByteMap", "Cell", "Row", "Section", "byte_maps"]
 
@@ -183,6 +185,8 @@ class _Boxes:
                 parts = [(f"{path}[{number}]", element) for number in range(count)]
             case Sized(inner=inner, extent=int()) | Padded(inner=inner, length=int()):
                 parts = [(path, inner)]
+            case Framed():
+                parts = kind.labelled(path)
             case Sequence(types=types):
                 parts = [(f"{path}[{number}]", part) for number, part in enumerate(types)]
             case _:
@@ -269,7 +273,7 @@ def _inside(kind: Type, path: str) -> Iterator[tuple[str, Layout]]:
             yield from _inside(inner, f"{path}[]")
         case If(type=inner) | Limited(inner=inner) | Optional(inner=inner):
             yield from _inside(inner, path)
-        case Padded(inner=inner) | Sized(inner=inner):
+        case Framed(inner=inner) | Padded(inner=inner) | Sized(inner=inner):
             yield from _inside(inner, path)
         case Sequence(types=types):
             for number, part in enumerate(types):
@@ -279,7 +283,7 @@ def _inside(kind: Type, path: str) -> Iterator[tuple[str, Layout]]:
                 yield f"{path}{{{start.hex(' ')}}}", record
         case Switch(cases=cases, default=default):
             for key, case in cases:
-                yield from _inside(case, f"{path}{{{key}}}")
+                yield from _inside(case, f"{path}{{{key_text(key)}}}")
             if default is not None:
                 yield from _inside(default, f"{path}{{default}}")
 

@@ -23,6 +23,7 @@ from wirelock.layout.nodes import (
     Flag,
     Flags,
     Float,
+    Framed,
     If,
     Integer,
     Layout,
@@ -51,7 +52,7 @@ from wirelock.layout.nodes import (
     VarInt,
     by_value,
 )
-from wirelock.layout.terms import Expression, Index, Length, Limit, Number, Operation, Path
+from wirelock.layout.terms import Expression, Index, Key, Length, Limit, Literal, Number, Operation, Path
 
 NAMES: Final = ("record", "enumeration", "doc")
 """Keys that the digest leaves out: they name Python classes, or explain."""
@@ -170,6 +171,9 @@ def type_to_json(kind: Type) -> dict[str, Any]:
             return {"kind": "checksum", **function, "of": type_to_json(inner)}
         case Opaque(name=name, version=version, size=size):
             return {"kind": "opaque", "code": name, "version": version, "length": _count_to_json(size)}
+        case Framed(before=before, inner=inner, behind=behind):
+            found = {"before": list(map(type_to_json, before)), "behind": list(map(type_to_json, behind))}
+            return {"kind": "framed", **found, "of": type_to_json(inner)}
         case Sequence(types=types):
             return {"kind": "sequence", "of": [type_to_json(part) for part in types]}
         case Select(cases=records):
@@ -181,7 +185,7 @@ def type_to_json(kind: Type) -> dict[str, Any]:
             return {"kind": "if", "condition": expression_to_json(condition), "of": type_to_json(then)}
         case Switch(key=key, cases=cases, default=default):
             switch: dict[str, Any] = {"kind": "switch", "key": expression_to_json(key)}
-            switch["cases"] = [{"case": case, "of": type_to_json(then)} for case, then in cases]
+            switch["cases"] = [{"case": _key_to_json(case), "of": type_to_json(then)} for case, then in cases]
             return switch if default is None else {**switch, "default": type_to_json(default)}
 
 
@@ -208,15 +212,18 @@ def _count_to_json(count: int | Expression | Prefix | Rest | Until | Terminator 
 
 
 def expression_to_json(expression: Expression) -> Any:
-    """Return an expression as JSON: a path as a string, a float as {"float": text}, else [operator, ...].
+    """Return an expression as JSON: a path as a string, else [operator, ...].
 
-    Beside the operators there are ["len", path] and ["index"]; ["if", condition, then, otherwise] is one.
+    A float is {"float": text}, bytes are {"bytes": hex}, and text is {"text": text}. Beside the
+    operators there are ["len", path] and ["index"]; ["if", condition, then, otherwise] is one.
     """
     match expression:
         case Number(value=float(value)):
             return {"float": repr(value)}
         case Number(value=value):
             return value
+        case Literal(value=value):
+            return _key_to_json(value)
         case Path():
             return _path_to_json(expression)
         case Length(path=path):
@@ -225,6 +232,15 @@ def expression_to_json(expression: Expression) -> Any:
             return ["index"]
         case Operation(operator=name, operands=operands):
             return [name, *(expression_to_json(item) for item in operands)]
+
+
+def _key_to_json(key: Key) -> Any:
+    match key:
+        case bytes():
+            return {"bytes": key.hex()}
+        case str():
+            return {"text": key}
+    return key
 
 
 def _path_to_json(path: Path) -> str:

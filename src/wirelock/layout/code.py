@@ -15,11 +15,11 @@ from construct.expr import Path as ConstructPath
 from wirelock.checksums import named_checksum
 from wirelock.layout.adapters import OpaqueAdapter
 from wirelock.layout.expression import path_names
-from wirelock.layout.leaves import Place
+from wirelock.layout.leaves import Place, called
 from wirelock.layout.nodes import Bytes, Checksum, Integer, Opaque, Rest, Type
 from wirelock.layout.scope import UNKNOWN
 from wirelock.layout.sized import byte_aligned
-from wirelock.layout.trace import trace
+from wirelock.layout.trace import function_text, trace
 
 __all__ = ["CODE"]
 
@@ -33,16 +33,22 @@ def _read_checksum(source: Any, at: Place) -> Type:
     function = named_checksum(source.hashfunc)
     if function is None:
         raise at.refuse(
-            "a checksum by a function without a name",
-            'use one of wirelock.checksums, or name it: @checksum("sum", 1)',
+            f"{_function_text(source.hashfunc)} of a Checksum is not declared",
+            'use one of wirelock.checksums, or put @wirelock.checksums.checksum("name", 1) above it',
         )
     if kind is UNKNOWN:
         return UNKNOWN
     if not isinstance(kind, Integer) and not (isinstance(kind, Bytes) and isinstance(kind.length, int)):
         raise at.refuse(
-            f"a checksum in {type(kind).__name__}", "write it as an integer, or as bytes of constant length"
+            f"a checksum in {called(kind)}", "write it as an integer, or as bytes of constant length"
         )
     return Checksum(kind, function.name, function.version, covers, function.code)
+
+
+def _function_text(function: Any) -> str:
+    if isinstance(function, FunctionType):
+        return function_text(function)
+    return f"the function `{getattr(function, '__name__', function)}`"
 
 
 def _covered(source: Any, at: Place) -> str:

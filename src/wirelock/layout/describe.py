@@ -18,6 +18,7 @@ from wirelock.layout.nodes import (
     Flag,
     Flags,
     Float,
+    Framed,
     If,
     Integer,
     Layout,
@@ -48,7 +49,7 @@ from wirelock.layout.nodes import (
 )
 from wirelock.layout.operators import python_source
 from wirelock.layout.sizes import Size
-from wirelock.layout.terms import Expression, Index, Length, Operation, Path
+from wirelock.layout.terms import Expression, Index, Length, Operation, Path, key_text
 
 _LIMITS: Final = {
     "ge": ">=", "gt": ">", "le": "<=", "lt": "<", "multiple_of": "multiple of", "one_of": "one of",
@@ -186,13 +187,18 @@ def type_text(kind: Type) -> str:
         case If(condition=condition, type=then):
             return f"{type_text(then)} if {_words(condition)}"
         case Switch(key=key, cases=cases, default=default):
-            told = "; ".join(f"{case}: {type_text(then)}" for case, then in cases)
+            told = "; ".join(f"{key_text(case)}: {type_text(then)}" for case, then in cases)
             rest = "" if default is None else f"; else {type_text(default)}"
             return f"by {_words(key)}: {told}{rest}"
         case Checksum(type=inner, function=name, version=version, covers=covers):
             return f"{type_text(inner)}, {name} (version {version}) of {covers}"
         case Opaque(name=name, version=version, size=size):
             return f"{type_text(Bytes(size))} read by {name} (version {version})"
+        case Framed(before=before, inner=inner, behind=behind):
+            sides = [f"{word} {', '.join(map(type_text, parts))}" for word, parts in (
+                ("behind", before), ("before", behind)
+            ) if parts]  # fmt: skip
+            return f"{type_text(inner)}, {' and '.join(sides)}" if sides else type_text(inner)
         case Sequence(types=types):
             return f"({', '.join(map(type_text, types))})"
         case Select(cases=records):

@@ -34,13 +34,15 @@ def explain(source: Any) -> tuple[Layout | None, list[SchemaError]]:
 def _read(source: Any, at: Place) -> Type:
     assert at.obstacles is not None
     known = len(at.obstacles)
+    if at.is_endless(source):
+        return UNKNOWN  # type: ignore[no-any-return]
     try:
         return take(source, at)
     except SchemaError as error:
         # What is refused around an obstacle may follow from that: it is told once that one is gone.
         if len(at.obstacles) == known:
             at.note(error)
-            for label, part in _parts(unwrap(source)):
+            for label, part in () if at.is_endless(source) else _parts(unwrap(source)):
                 if kind_name(unwrap(part)) not in ("Error", "Pass"):
                     _read(part, at.deeper().within(label))
         return UNKNOWN  # type: ignore[no-any-return]

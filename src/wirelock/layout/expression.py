@@ -20,21 +20,35 @@ from wirelock.layout.agree import Spot, check_agreement
 from wirelock.layout.bounds import bounds_of, length_bounds
 from wirelock.layout.calls import Call, abs_, max_, min_, paths_read
 from wirelock.layout.choice import Bounded, apply, choose, is_truth, truth
-from wirelock.layout.nodes import Enum, Flag, Flags, Float, Integer, Mapping, Scaled, Time, Type, VarInt
+from wirelock.layout.nodes import (
+    Bytes,
+    Enum,
+    Flag,
+    Flags,
+    Float,
+    Integer,
+    Mapping,
+    Scaled,
+    Text,
+    Time,
+    Type,
+    VarInt,
+)
 from wirelock.layout.operators import COMPARISONS, INT64, OPERATORS, Interval
 from wirelock.layout.scope import CONTEXT_NAMES, ELEMENT, Scope
-from wirelock.layout.terms import Expression, Index, Length, Number, Operation, Path
+from wirelock.layout.terms import Expression, Index, Length, Literal, Number, Operation, Path
 from wirelock.layout.trace import trace
 
 __all__ = [
-    "CONTEXT_NAMES", "Scope", "abs_", "interval_of", "max_", "member_value", "min_", "path_names",
-    "read_condition",     "read_count", "read_expression", "read_until",
+    "CONTEXT_NAMES", "Scope", "abs_", "interval_of", "is_key", "max_", "member_value", "min_", "path_names",
+    "read_condition",     "read_count", "read_expression", "read_key", "read_until",
 ]  # fmt: skip
 
 MAX_PARTS: Final = 2000
 MAX_NESTING: Final = 60
 """An expression of more parts or levels is refused; shared parts count each time."""
 _UINT64: Final = (1 << 64) - 1
+_MOST_SHIFTED: Final = 63
 _INDEX: Final[Interval] = (0, (1 << 32) - 1)
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
@@ -58,9 +72,14 @@ def read_condition(source: Any, scope: Scope, where: str) -> Expression:
 
 
 def read_count(source: Any, scope: Scope, where: str) -> Expression:
-    """Read a length or count. It may be a field of 64 bits, which is compared and never computed with."""
+    """Read a length or count.
+
+    It may be a field of 64 bits, or leave int64 upwards in its last operation: nothing is as long as that,
+    so that engines which compute in 64 bits take an overflow there for more than is left.
+    """
     expression, bounds = _begin(source, scope, where)
-    if not isinstance(expression, Path) or bounds[0] < 0 or bounds[1] > _UINT64:
+    longest = _UINT64 if isinstance(expression, Path) else None
+    if bounds[0] < INT64[0] or (longest and bounds[1] > longest):
         _inside(bounds, expression, where)
     return expression
 
@@ -165,7 +184,8 @@ def _spot(source: Any, is_length: bool, scope: Scope, where: str) -> Spot:
         path, names, kind = Path(path.up, path.names[:-1]), names[:-1], holder
     if is_length:
         return Spot(root, tuple(names), Length(path), kind, length_bounds(kind, path, where))
-    bounds = (0, 0) if isinstance(kind, Float | Scaled | Mapping) else bounds_of(kind, path, where)
+    compared = isinstance(kind, Float | Scaled | Mapping | Bytes | Text)
+    bounds = (0, 0) if compared else bounds_of(kind, path, where)
     return Spot(root, tuple(names), path, kind, bounds)
 
 
@@ -274,8 +294,10 @@ def _read_binary(source: Any, scope: Scope, where: str, depth: int) -> Bounded:
             special = _read_comparison(this_side, other, spelled, scope, where)
             if special is not None:
                 return special
+    if name == "**" and type(source.lhs) is int and source.lhs == 2:
+        return _shift("<<", (Number(1), (1, 1)), _read(source.rhs, scope, where, depth + 1), where)
     if name not in OPERATORS:
-        remedy = {"/": "use // (floor division)", "**": "write the product out"}.get(
+        remedy = {"/": "use // (floor division)", "**": "write 1 << x for 2 ** x, or the product out"}.get(
             name, "use + - * // % << >> & | ^"
         )
         raise SchemaError(where, f"`{name}` is not known to all engines", remedy)
@@ -285,9 +307,23 @@ def _read_binary(source: Any, scope: Scope, where: str, depth: int) -> Bounded:
         raise SchemaError(
             where, f"the right side of `{name}` may be zero or less", "divide by a positive constant"
         )
-    if name in ("<<", ">>") and (constant is None or not 0 <= constant <= 63):
-        raise SchemaError(where, f"the right side of `{name}` is no constant of 0..63", "shift by a constant")
+    if name in ("<<", ">>"):
+        return _shift(name, left, right, where)
     return _combine(name, [left, right], where)
+
+
+def _shift(name: str, value: Bounded, count: Bounded, where: str) -> Bounded:
+    """Shift by 0..63. A count from the wire is masked, so that no engine ever shifts by more."""
+    if not 0 <= count[1][0] <= count[1][1] <= _MOST_SHIFTED:
+        low, high = count[1]
+        raise SchemaError(
+            where,
+            f"a shift by {low}..{high}, which is not within 0..{_MOST_SHIFTED}",
+            "limit it, as in 1 << (this.a & 31)",
+        )
+    if not isinstance(count[0], Number):
+        count = apply("&", count, (Number(_MOST_SHIFTED), (_MOST_SHIFTED, _MOST_SHIFTED)))
+    return _combine(name, [value, count], where)
 
 
 def _read_comparison(left: Any, right: Any, name: str, scope: Scope, where: str) -> Bounded | None:
@@ -316,6 +352,8 @@ def _read_comparison(left: Any, right: Any, name: str, scope: Scope, where: str)
                     f"compare it by == or != with one of its keys: {known}",
                 )
             return Operation(name, (path, Number(*keys.values()))), (0, 1)
+        case Bytes() | Text() as kind if isinstance(right, bytes | str):
+            return _read_literal(path, kind, right, name, where), (0, 1)
         case Float() | Scaled():
             if isinstance(right, bool) or not isinstance(right, int | float) or right != right:
                 raise SchemaError(
@@ -333,6 +371,37 @@ def _read_comparison(left: Any, right: Any, name: str, scope: Scope, where: str)
                 raise SchemaError(where, f"{right} is outside of `{path}`", f"compare with 0..{highest}")
             return Operation(name, (path, Number(int(right)))), (0, 1)
     return None
+
+
+def _read_literal(path: Path, kind: Bytes | Text, right: bytes | str, name: str, where: str) -> Operation:
+    """Read a comparison of bytes or text with a constant."""
+    if not is_key(kind, right):
+        raise SchemaError(where, f"`{path}` can never be {right!r}", f"compare it with {_key_words(kind)}")
+    if name not in ("==", "!="):
+        raise SchemaError(where, f"`{path}` is compared by {name} with {right!r}", "compare it by == or !=")
+    return Operation(name, (path, Literal(right)))
+
+
+def is_key(kind: Bytes | Text, value: Any) -> bool:
+    """Whether a field of bytes or text can have a value."""
+    if isinstance(kind, Text):
+        return isinstance(value, str)
+    return isinstance(value, bytes) and (not isinstance(kind.length, int) or kind.length == len(value))
+
+
+def _key_words(kind: Bytes | Text) -> str:
+    if isinstance(kind, Text):
+        return "text"
+    return f"{kind.length} bytes" if isinstance(kind.length, int) else "bytes"
+
+
+def read_key(source: Any, scope: Scope, where: str) -> tuple[Expression, Bytes | Text | None]:
+    """Read the key of a Switch; its type too where it is a field of bytes or text."""
+    if isinstance(source, ConstructPath) and not _is_index(source):
+        path = _path(source, scope, where)
+        if isinstance(kind := scope.resolve(path, where), Bytes | Text):
+            return path, kind
+    return read_expression(source, scope, where, condition=True), None
 
 
 def member_value(kind: Enum, key: Any) -> int | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import keyword
 from dataclasses import replace
+from re import sub
 from typing import Any
 
 from wirelock.layout.leaves import Place
@@ -14,10 +15,21 @@ from wirelock.layout.nodes import (
     Array,
     Bytes,
     Checksum,
+    Computed,
+    Constant,
     Field,
+    Flag,
+    Framed,
+    If,
     Integer,
     Layout,
+    Nothing,
     Opaque,
+    Padded,
+    Padding,
+    Sized,
+    Switch,
+    Terminated,
     Type,
     checksum_in,
     parts_of,
@@ -29,6 +41,7 @@ from wirelock.layout.terms import Length, Path
 
 __all__ = [
     "check_behind", "check_checksums", "check_computable", "check_name", "derive_counts", "holds_code",
+    "is_worthless", "needs_no_value", "public_name",
 ]  # fmt: skip
 
 
@@ -37,11 +50,21 @@ def check_name(name: Any, at: Place) -> None:
     if name is None:
         return
     if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
-        raise at.refuse("the name is not a Python identifier", "rename the field")
+        raise at.refuse("the name is not a Python identifier", _renamed(name))
     if name in CONTEXT_NAMES or name.startswith("__"):
         raise at.refuse("the name is one of construct's or Python's own", "rename the field")
     if name in at.scope.types:
         raise at.refuse("two fields have this name", "rename one of them")
+
+
+def _renamed(name: Any) -> str:
+    """Propose a name that a field can have."""
+    plain = sub(r"\W+", "_", name).strip("_") if isinstance(name, str) else ""
+    if keyword.iskeyword(plain):
+        plain += "_"
+    elif plain != name:
+        plain = plain.lower()
+    return f"rename it, as {plain}" if plain.isidentifier() else "rename the field"
 
 
 def check_behind(fields: list[Field], kind: Type, at: Place) -> None:
@@ -56,6 +79,27 @@ def check_behind(fields: list[Field], kind: Type, at: Place) -> None:
             raise at.refuse(
                 told, f"put {field.label} last, or use If with a field that says whether it is there"
             )
+
+
+def needs_no_value(kind: Type) -> bool:
+    """Whether a field of this type can be written although the record has no value for it."""
+    return isinstance(kind, Checksum | Computed) or is_worthless(kind)
+
+
+def is_worthless(kind: Type) -> bool:
+    """Whether the layout says alone what stands there, in every case of a choice."""
+    if isinstance(kind, If | Switch | Framed | Padded | Sized):
+        return all(map(is_worthless, parts_of(kind)))
+    return kind is UNKNOWN or isinstance(kind, Constant | Padding | Nothing | Terminated)
+
+
+def public_name(field: Field) -> str:
+    """Say how a field that needs a value gets a name that the record can have."""
+    if field.name:
+        return f"name it without `_`: {field.name.lstrip('_') or 'data'}"
+    if isinstance(field.type, Bytes | Flag | Integer):
+        return "name it, or write Padding if it is always zero"
+    return "give it a name"
 
 
 def holds_code(kind: Type) -> bool:

@@ -19,6 +19,7 @@ from wirelock.layout.nodes import (
     Flag,
     Flags,
     Float,
+    Framed,
     If,
     Integer,
     Layout,
@@ -49,7 +50,18 @@ from wirelock.layout.nodes import (
 )
 from wirelock.layout.operators import OPERATORS, takes
 from wirelock.layout.positions import Cursor, reordered
-from wirelock.layout.terms import LIMITS, Expression, Index, Length, Limit, Number, Operation, Path, Rule
+from wirelock.layout.terms import (
+    LIMITS,
+    Expression,
+    Index,
+    Length,
+    Limit,
+    Literal,
+    Number,
+    Operation,
+    Path,
+    Rule,
+)
 
 
 def layout_from_json(found: Any, phase: int = 0) -> Layout:
@@ -193,6 +205,11 @@ def _plain_from_json(found: Any, phase: int) -> Type:
             return Checksum(inner, _text(found["function"]), _version(found), _text(found["covers"]))
         case "opaque":
             return Opaque(_text(found["code"]), _version(found), _extent_from_json(found["length"], Rest))
+        case "framed":
+            before, behind = (
+                tuple(type_from_json(part, phase) for part in found[side]) for side in ("before", "behind")
+            )
+            return Framed(before, type_from_json(found["of"], phase), behind)
         case "sequence":
             return Sequence(tuple(type_from_json(part, phase) for part in found["of"]))
         case "select":
@@ -207,7 +224,9 @@ def _plain_from_json(found: Any, phase: int) -> Type:
         case "if":
             return If(expression_from_json(found["condition"]), type_from_json(found["of"], phase))
         case "switch":
-            cases = tuple((case["case"], type_from_json(case["of"], phase)) for case in found["cases"])
+            cases = tuple(
+                (_key_from_json(case["case"]), type_from_json(case["of"], phase)) for case in found["cases"]
+            )
             default = type_from_json(found["default"], phase) if "default" in found else None
             return Switch(expression_from_json(found["key"]), cases, default)
     raise ValueError(f"kind {found['kind']!r}")
@@ -273,6 +292,17 @@ def _length_from_json(found: Any) -> int | Expression:
     return expression_from_json(found)
 
 
+def _key_from_json(found: Any) -> Any:
+    match found:
+        case {"bytes": str(digits)}:
+            return bytes.fromhex(digits)
+        case {"text": str(text)}:
+            return text
+        case int():
+            return found
+    raise ValueError(f"{found!r} in place of a key")
+
+
 def expression_from_json(found: Any) -> Expression:
     """Return the expression that JSON describes."""
     match found:
@@ -280,6 +310,8 @@ def expression_from_json(found: Any) -> Expression:
             return Number(found)
         case {"float": text}:
             return Number(float(text))
+        case {"bytes": _} | {"text": _}:
+            return Literal(_key_from_json(found))
         case str():
             return _path_from_json(found)
         case ["len", str(path)]:

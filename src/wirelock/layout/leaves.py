@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from inspect import getclosurevars
 from typing import Any, Final
 
 import construct
@@ -15,7 +16,7 @@ import construct
 from wirelock.errors import SchemaError
 from wirelock.layout.adapters import ScaledAdapter, TimeAdapter
 from wirelock.layout.expression import Scope, member_value, read_count
-from wirelock.layout.limits import MAX_BITS, MAX_DEPTH, MAX_EXACT, MAX_LENGTH
+from wirelock.layout.limits import MAX_BITS, MAX_CONSTRUCTS, MAX_DEPTH, MAX_EXACT, MAX_LENGTH
 from wirelock.layout.nodes import (
     Bytes,
     Constant,
@@ -25,17 +26,34 @@ from wirelock.layout.nodes import (
     Float,
     Integer,
     Mapping,
+    Prefix,
     Scaled,
+    Sized,
+    Terminator,
+    Text,
     Time,
     Type,
     by_value,
 )
+from wirelock.layout.remedies import ENDLESS
 from wirelock.layout.terms import Expression, Number
 
 _FORMATS: Final = {
     "b": 8, "B": 8, "h": 16, "H": 16, "l": 32, "L": 32, "q": 64, "Q": 64,
     "e": 16, "f": 32, "d": 64, "?": 8,
 }  # fmt: skip
+
+
+class TooManyError(Exception):
+    """More constructs were read than a layout may have: the walk ends, whatever it collects."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What one walk has met so far: how many constructs, and those that contain themselves, by identity."""
+
+    constructs: int = 0
+    endless: dict[int, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +69,9 @@ class Place:
     arrays: int = 0
     obstacles: list[SchemaError] | None = None
     """Where all that is wrong is collected; None where the first such thing ends the walk."""
+    around: frozenset[int] = frozenset()
+    """The constructs around this place, by identity."""
+    tally: Tally = field(default_factory=Tally)
 
     def read(self, source: Any) -> Type:
         """Read a construct here, whatever its kind."""
@@ -79,6 +100,20 @@ class Place:
         """Return the place of a field in the layout that is here."""
         return replace(self, path=f"{self.path}.{label}" if self.path else label)
 
+    def inside(self, source: Any) -> Place:
+        """Return the place within a construct, which must not be around this place already."""
+        self.tally.constructs += 1
+        if self.tally.constructs > MAX_CONSTRUCTS:
+            raise TooManyError
+        if id(what := _identity(source)) in self.around:
+            self.tally.endless[id(what)] = what
+            raise self.refuse("it contains itself", ENDLESS)
+        return replace(self, around=self.around | {id(what)})
+
+    def is_endless(self, source: Any) -> bool:
+        """Whether it was told already that a construct contains itself."""
+        return id(_identity(unwrap(source))) in self.tally.endless
+
     def deeper(self) -> Place:
         """Return the place one layout or choice further in. Engines recurse once for each."""
         if self.depth >= MAX_DEPTH:
@@ -87,10 +122,25 @@ class Place:
 
 
 def unwrap(source: Any) -> Any:
-    """Take off a construct its name, and what changes how it is printed and nothing else."""
-    while isinstance(source, construct.Renamed | construct.Hex | construct.HexDump):
-        source = source.subcon
-    return source
+    """Take off a construct its name, and what changes how it is printed or how fast, and nothing else."""
+    while True:
+        match source:
+            case construct.Renamed() | construct.Hex() | construct.HexDump():
+                source = source.subcon
+            case construct.Compiled(defersubcon=construct.Construct() as inner):
+                source = inner
+            case _:
+                return source
+
+
+def _identity(source: Any) -> Any:
+    """Return what tells a construct from others; a function may make a new one each time."""
+    return source.subconfunc if isinstance(source, construct.LazyBound) else source
+
+
+def bound(source: Any) -> Any:
+    """Return the construct that a LazyBound stands for."""
+    return source.subconfunc()
 
 
 def bitwise(source: Any) -> Any:
@@ -103,7 +153,43 @@ def bitwise(source: Any) -> Any:
 
 def kind_name(source: Any) -> str:
     """Return what construct's documentation calls a construct."""
-    return "Flag" if source is construct.Flag else type(source).__name__
+    if source is construct.Flag:
+        return "Flag"
+    if isinstance(source, construct.ExprSymmetricAdapter) and _maker(source._decode) == "Filter":
+        return "Filter"
+    if is_own(source):
+        return type(source).__name__
+    # A class inside of a function has the name of that function for an author, as Timestamp.
+    return type(source).__qualname__.partition(".<locals>")[0]
+
+
+def is_own(source: Any) -> bool:
+    """Whether a construct's class is the author's."""
+    return bool(type(source).__module__ != construct.Struct.__module__)
+
+
+def base_name(source: Any) -> str:
+    """Return the name of construct's own class that a construct's class is, or is derived from."""
+    return next(cls.__name__ for cls in type(source).__mro__ if cls.__module__ == construct.Struct.__module__)
+
+
+def _maker(function: Any) -> str:
+    """Return the name of the function of construct's that made the code inside of an adapter."""
+    code = getclosurevars(function).nonlocals.get("decoder")
+    return str(getattr(code, "__qualname__", "")).partition(".")[0]
+
+
+_CALLED: Final = {
+    "Layout": "Struct", "Constant": "Const", "Nothing": "Pass", "Flags": "FlagsEnum", "Time": "ticks",
+    "Scaled": "scaled", "Opaque": "opaque", "Sized": "region of a size", "Framed": "FocusedSeq",
+    "Limited": "OneOf or NoneOf", "Unknown": "what is not read",
+}  # fmt: skip
+
+
+def called(kind: Type) -> str:
+    """Return what an author calls a type."""
+    name = type(kind).__name__
+    return _CALLED.get(name, name)
 
 
 def _read_format(source: Any, at: Place) -> Type:
@@ -161,19 +247,24 @@ def _read_enum(source: Any, at: Place) -> Type:
 def _read_flags(source: Any, at: Place) -> Type:
     inner = _integer_inside(source, at)
     members = tuple((str(name), value) for name, value in source.flags.items())
+    numbers = [value for _, value in members if isinstance(value, int)]
+    if inner.signed and not all(0 <= value <= inner.highest for value in numbers):
+        raise at.refuse(
+            "a flag in the sign bit of a signed integer", "use the unsigned one of that width, as Int32ul"
+        )
     _check_members(members, inner, at)
-    if inner.signed or any(value == 0 for _, value in members):
-        raise at.refuse("flags need an unsigned integer and at least one bit each", "name single bits")
+    if any(value == 0 for _, value in members):
+        raise at.refuse("a flag needs at least one bit", "name single bits")
     single = sum({value for _, value in members if value & (value - 1) == 0})
     if any(value & ~single for _, value in members):
         raise at.refuse("a flag of several bits loses the others", "give each bit a name of its own")
-    return Flags(inner, by_value(members))
+    return Flags(replace(inner, signed=False), by_value(members))  # the sign bit is none that may be set
 
 
 def _integer_inside(source: Any, at: Place) -> Integer:
     inner = at.read(source.subcon)
     if not isinstance(inner, Integer):
-        raise at.refuse(f"{kind_name(source)} over {type(inner).__name__}", "put it over an integer")
+        raise at.refuse(f"{kind_name(source)} over {called(inner)}", "put it over an integer")
     return inner
 
 
@@ -181,6 +272,9 @@ def _check_members(members: tuple[tuple[Any, Any], ...], inner: Integer, at: Pla
     if not members:
         raise at.refuse("an enumeration without members", "name its members")
     for name, value in members:
+        if name in ("default", "_default_") and value is construct.Pass:
+            remedy = f"leave `{name}=Pass` out: in construct 2.10 it is a member of that name"
+            raise at.refuse(f"the member {name} is Pass", remedy)
         if isinstance(value, bool) or not isinstance(value, int):
             raise at.refuse(f"the member {name} is {value!r}", "members are integers")
         if not inner.lowest <= value <= inner.highest:
@@ -224,7 +318,36 @@ def _read_const(source: Any, at: Place) -> Type:
             if not isinstance(value, bytes) or len(value) != length:
                 raise at.refuse(f"the constant {value!r} does not fit", f"give {length} bytes")
             return Constant(inner, value)
-    raise at.refuse(f"a Const of {type(inner).__name__}", "make it an integer or bytes")
+        case Text():
+            octets = _text_octets(inner, value, at)
+            return Constant(Bytes(len(octets)), octets)
+    raise at.refuse(f"a Const of {called(inner)}", "make it an integer, bytes or text")
+
+
+def _text_octets(kind: Text, value: Any, at: Place) -> bytes:
+    """Return the bytes that a constant text always is, with what ends or pads it."""
+    if not isinstance(value, str):
+        raise at.refuse(f"the constant {value!r} is no text", "give text")
+    try:
+        octets = value.encode(kind.encoding)
+    except UnicodeEncodeError:
+        raise at.refuse(f"{value!r} is no text in {kind.encoding}", "give text of that encoding") from None
+    ends = kind.closed or (isinstance(kind.inner, Sized) and isinstance(kind.inner.extent, Terminator))
+    if value.startswith("\ufeff") or (ends and "\0" in value):
+        raise at.refuse(f"{value!r} would not be read again", "leave out byte-order marks and NULs")
+    match kind.inner:
+        case Sized(extent=Terminator(mark=mark)):
+            return octets + mark
+        case Sized(extent=Prefix(integer=Integer() as integer, includes=includes)):
+            size = len(octets) + includes * integer.bits // 8
+            if size <= integer.highest:
+                return size.to_bytes(integer.bits // 8, integer.order, signed=integer.signed) + octets
+        case Sized(extent=int(length), stripped=stripped) if len(octets) <= length:
+            if stripped or len(octets) == length:
+                return octets.ljust(length, b"\0")
+        case Bytes(length=int(length)) if len(octets) == length:
+            return octets
+    raise at.refuse(f"{value!r} does not fit where it stands", "give it a constant size, or use CString")
 
 
 def _read_mapping(source: Any, at: Place) -> Type:

@@ -4,6 +4,8 @@ from typing import Final
 
 MAX_DEPTH: Final = 64
 """Layouts nested deeper than this are refused when the class is made."""
+MAX_CONSTRUCTS: Final = 1 << 14
+"""Layouts of more constructs are refused; one that stands in two places counts twice."""
 MAX_BITS: Final = 1 << 12
 """Integers, and whatever does not fill its bytes, are refused if they are wider."""
 MAX_REGION: Final = 1 << 14

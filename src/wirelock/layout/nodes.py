@@ -27,15 +27,15 @@ from wirelock.layout.scalars import (
     VarInt,
     by_value,
 )
-from wirelock.layout.terms import Expression, Limit, Rule, own_names
+from wirelock.layout.terms import Expression, Key, Limit, Rule, own_names
 
 __all__ = [
     "Array", "ByteOrder", "Bytes", "Checksum", "Computed", "Constant", "Enum", "Field", "Flag", "Flags",
-    "Float", "If", "Integer", "Layout", "Limited", "Mapping", "Multiple", "Nothing", "Opaque", "Optional",
-    "Order", "Padded", "Padding", "Position", "Prefix", "Rest", "Rounding", "Scalar", "Scaled", "Select",
-    "Sequence", "Sized", "Switch", "Terminated", "Terminator", "Text", "Time", "Type", "Until", "VarInt",
-    "by_value", "checksum_in", "has_part", "integer_of", "layouts_in", "limits_of", "parts_of", "plain",
-    "valued",
+    "Float", "Framed", "If", "Integer", "Layout", "Limited", "Mapping", "Multiple", "Nothing", "Opaque",
+    "Optional", "Order", "Padded", "Padding", "Position", "Prefix", "Rest", "Rounding", "Scalar", "Scaled",
+    "Select", "Sequence", "Sized", "Switch", "Terminated", "Terminator", "Text", "Time", "Type", "Until",
+    "VarInt", "by_value", "checksum_in", "has_part", "integer_of", "layouts_in", "limits_of", "parts_of",
+    "plain", "valued",
 ]  # fmt: skip
 
 Order: TypeAlias = Literal["wire", "least-first", "bytes-swapped", "bits-swapped"]
@@ -181,6 +181,21 @@ class Sequence:
 
 
 @dataclass(frozen=True, slots=True)
+class Framed:
+    """`inner` between what says nothing: constants, padding, and choices among them."""
+
+    before: tuple[Type, ...]
+    inner: Type
+    behind: tuple[Type, ...]
+
+    def labelled(self, path: str) -> list[tuple[str, Type]]:
+        """Return every part with its path: `inner` has that of the value, the others their number too."""
+        parts = [(f"{path}#{number}", part) for number, part in enumerate(parts_of(self))]
+        parts[len(self.before)] = path, self.inner
+        return parts
+
+
+@dataclass(frozen=True, slots=True)
 class Optional:
     """`inner`, or nothing and None exactly when no bytes are left in the region."""
 
@@ -200,7 +215,7 @@ class Switch:
     """The type that `key` selects among `cases` (key, type); a key without one needs a `default`."""
 
     key: Expression
-    cases: tuple[tuple[int, Type], ...]
+    cases: tuple[tuple[Key, Type], ...]
     default: Type | None
 
     @property
@@ -337,7 +352,7 @@ class Layout:
 
 Type: TypeAlias = (
     Scalar | VarInt | Bytes | Text | Constant | Padding | Nothing | Terminated | Computed
-    | Array | If | Optional | Switch | Padded | Sized | Limited | Layout
+    | Array | If | Optional | Switch | Framed | Padded | Sized | Limited | Layout
     | Sequence | Select | Checksum | Opaque
 )  # fmt: skip
 
@@ -360,8 +375,8 @@ def plain(kind: Type) -> Type:
 
 
 def valued(kind: Type) -> Type:
-    """Return the type whose value a field has: limits, padding and regions change nothing about it."""
-    while isinstance(kind, Limited | Padded | Sized):
+    """Return the type whose value a field has: limits, frames and regions change nothing about it."""
+    while isinstance(kind, Limited | Framed | Padded | Sized):
         kind = kind.inner
     return kind
 
@@ -389,12 +404,14 @@ def parts_of(kind: Type) -> tuple[Type, ...]:
             return (inner,)
         case Switch(types=types) | Sequence(types=types):
             return types
+        case Framed(before=before, inner=inner, behind=behind):
+            return (*before, inner, *behind)
         case Select(cases=cases):
             return tuple(layout for _, layout in cases)
     return ()
 
 
-def has_part(kind: Type, wanted: type[Checksum | Opaque]) -> bool:
+def has_part(kind: Type, wanted: type[Checksum | Opaque | Framed]) -> bool:
     """Whether a type is of a kind, or one inside of it at any depth."""
     return isinstance(kind, wanted) or any(has_part(part, wanted) for part in parts_of(kind))
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from wirelock.layout.terms import Expression, Index, Length, Number, Operation, Path
+from wirelock.layout.terms import Expression, Index, Length, Literal, Number, Operation, Path
 
 Interval: TypeAlias = tuple[int, int]
 
@@ -114,7 +114,7 @@ def takes(name: str, count: int) -> bool:
 def evaluate(expression: Expression, value_of: Callable[[Path | Length | Index], Any]) -> Any:
     """Compute an expression; `value_of` gives the fields' values and lengths, and the element's number."""
     match expression:
-        case Number(value=value):
+        case Number(value=value) | Literal(value=value):
             return value
         case Operation(operator=name, operands=operands):
             return OPERATORS[name].compute(*(evaluate(item, value_of) for item in operands))
@@ -139,6 +139,8 @@ def _render(expression: Expression, name_of: Callable[[Expression], str | None])
     match expression:
         case Number(value=value):
             return number_source(value), _ATOM if value >= 0 else 12
+        case Literal(value=literal):
+            return repr(literal), _ATOM
         case Operation(operator=name, operands=operands):
             rule = OPERATORS[name]
             parts = [_render(item, name_of) for item in operands]

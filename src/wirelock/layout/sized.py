@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import construct
 
-from wirelock.layout.leaves import Place, kind_name, read_length, unwrap
+from wirelock.layout.leaves import Place, called, kind_name, read_length, unwrap
 from wirelock.layout.limits import ENCODINGS
 from wirelock.layout.nodes import (
     Bytes,
@@ -34,7 +34,7 @@ def read_prefix(source: Any, at: Place, what: str) -> Integer | VarInt:
     """Read the integer of a count or size that is written before what it counts."""
     found = at.read(source)
     if not isinstance(found, Integer | VarInt):
-        raise at.refuse(f"a {what} in {type(found).__name__}", f"give the {what} as an integer")
+        raise at.refuse(f"a {what} in {called(found)}", f"give the {what} as an integer")
     return found
 
 
@@ -101,7 +101,7 @@ def _content(source: Any, at: Place) -> Bytes:
     found = _inside(source.subcon, at)
     if found != Bytes(Rest()):
         raise at.refuse(
-            f"{kind_name(source)} around a {type(plain(found)).__name__}",
+            f"{kind_name(source)} around {called(plain(found))}",
             "put it around GreedyBytes or a string; give other fields a size: Prefixed or FixedSized",
         )
     return Bytes(Rest())
@@ -129,7 +129,7 @@ def _read_text(source: Any, at: Place) -> Type:
     inner = at.read(source.subcon)
     region = inner.inner if isinstance(inner, Sized) else inner
     if not isinstance(inner, Bytes | Sized) or (region != Bytes(Rest()) and region is not inner):
-        raise at.refuse(f"text in a {type(plain(inner)).__name__}", "put it around bytes")
+        raise at.refuse(f"text in {called(plain(inner))}", "put it around bytes")
     unit = ENCODINGS[encoding]
     if isinstance(inner, Sized) and inner.stripped not in (0, unit):
         raise at.refuse(f"a NUL of {inner.stripped} bytes in {encoding}", f"use one of {unit}")

@@ -16,6 +16,7 @@ from wirelock.layout.nodes import (
     Flag,
     Flags,
     Float,
+    Framed,
     If,
     Integer,
     Layout,
@@ -104,8 +105,8 @@ def size_of(kind: Type) -> Size:
             return Size(0, size_of(inner).highest)
         case Switch() | Select():
             return _widest(map(size_of, parts_of(kind)))
-        case Sequence(types=types):
-            return sum_sizes(map(size_of, types))
+        case Sequence() | Framed():
+            return sum_sizes(map(size_of, parts_of(kind)))
     return Size(0, None)
 
 
@@ -180,7 +181,7 @@ def reach_of(kind: Type) -> Reach:
             return "rest" if reach_of(inner) == "rest" else "optional"
         case Limited(inner=inner) | If(type=inner) | Text(inner=inner):
             return reach_of(inner)
-        case Switch() | Select() | Sequence() | Layout():
+        case Switch() | Select() | Sequence() | Framed() | Layout():
             return _furthest(map(reach_of, parts_of(kind)))
     return "own"
 

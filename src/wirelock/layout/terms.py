@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final, TypeAlias, get_args
+from typing import Literal as OneOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,6 +12,13 @@ class Number:
     """A constant. Floats appear only as one side of a comparison with a float field."""
 
     value: int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """Constant bytes or text, as one side of == or != with a field."""
+
+    value: bytes | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +52,16 @@ class Operation:
     operands: tuple[Expression, ...]
 
 
-Expression: TypeAlias = Number | Path | Length | Index | Operation
+Expression: TypeAlias = Number | Literal | Path | Length | Index | Operation
+
+
+Key: TypeAlias = int | bytes | str
+"""What a case of a Switch stands for."""
+
+
+def key_text(key: object) -> str:
+    """Return the key of a Switch in words."""
+    return str(int(key)) if isinstance(key, int) else repr(key)
 
 
 def own_names(expression: Expression | None) -> set[str]:
@@ -66,7 +83,7 @@ class Rule:
     message: str = ""
 
 
-LimitKind: TypeAlias = Literal[
+LimitKind: TypeAlias = OneOf[
     "ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "one_of", "none_of"
 ]
 LIMITS: Final[tuple[LimitKind, ...]] = get_args(LimitKind)

@@ -174,7 +174,7 @@ for _name in (
 for _name, _problem, _remedy in (
     ("hash", "looks a value up in a collection", CHOICE),
     ("index", "looks a value up in a collection", CHOICE),
-    ("contains", "tests with `in`", "write (this.k == 1) | (this.k == 2)"),
+    ("contains", "tests with `in` a field", "compare it with each value: ctx.k == 1 or ctx.k == 2"),
     ("iter", "loops", FORM),
     ("len", "asks for a length in another way than by len", "write len(ctx.xs)"),
     ("call", "calls a value", FORM),
@@ -201,8 +201,9 @@ def _with_symbols(function: FunctionType, arguments: int) -> FunctionType:
     ):
         wanted = "lambda ctx: ctx.a > 0" if arguments == 1 else "lambda x, lst, ctx: x == 0"
         raise Untraceable(f"does not take {arguments} argument{'s'[: arguments > 1]}", f"write {wanted}")
+    listed = tuple(_listed(value) if isinstance(value, frozenset) else value for value in code.co_consts)
     copy = FunctionType(
-        code,
+        code.replace(co_consts=listed),
         {"__builtins__": {}, **outer},
         code.co_name,
         tuple(_constant(value, "a default") for value in defaults),
@@ -228,6 +229,11 @@ def _outer(function: FunctionType, name: str, cells: dict[str, CellType]) -> Any
     return _constant(value, name)
 
 
+def _listed(values: Any) -> tuple[Any, ...]:
+    """Return the values of a collection, those of a set in an order that is always the same."""
+    return tuple(sorted(values, key=repr) if isinstance(values, set | frozenset) else values)
+
+
 def _constant(value: Any, name: str) -> Any:
     """Return a value that a function may read as it is, or what gives such values."""
     inner = value
@@ -238,7 +244,9 @@ def _constant(value: Any, name: str) -> Any:
             return inner
         case ModuleType() | enum.EnumMeta() | construct.Enum():
             return _Holder(inner, name)
-        case dict() | list() | tuple() | set() | frozenset():
+        case list() | tuple() | set() | frozenset():
+            return tuple(_constant(item, name) for item in _listed(value))
+        case dict():
             raise Untraceable(f"looks up in the {type(value).__name__} `{name}`", CHOICE)
         case ExprMixin():
             raise Untraceable(f"mixes in `{name}`, an expression", "write ctx.a in place of this.a")

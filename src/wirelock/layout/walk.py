@@ -16,6 +16,7 @@ from construct.lib import bits2bytes, bytes2bits, swapbitsinbytes, swapbytes
 
 from wirelock.errors import SchemaError
 from wirelock.layout.adapters import LsbBitStruct
+from wirelock.layout.arrays import ARRAYS, prefixed_array, read_prefixed_array
 from wirelock.layout.branches import BRANCHES
 from wirelock.layout.choice import is_truth
 from wirelock.layout.code import CODE
@@ -25,7 +26,6 @@ from wirelock.layout.expression import (
     member_value,
     read_condition,
     read_expression,
-    read_until,
 )
 from wirelock.layout.fields import (
     check_behind,
@@ -34,14 +34,24 @@ from wirelock.layout.fields import (
     check_name,
     derive_counts,
     holds_code,
+    needs_no_value,
+    public_name,
 )
-from wirelock.layout.leaves import LEAVES, Place, kind_name, read_length, unwrap
-from wirelock.layout.limits import MAX_ARRAY_DEPTH, MAX_BITS, MAX_REGION
+from wirelock.layout.leaves import (
+    LEAVES,
+    Place,
+    TooManyError,
+    base_name,
+    bound,
+    called,
+    is_own,
+    kind_name,
+    unwrap,
+)
+from wirelock.layout.limits import MAX_CONSTRUCTS, MAX_REGION
 from wirelock.layout.nodes import (
-    Array,
     ByteOrder,
     Bytes,
-    Checksum,
     Computed,
     Constant,
     Enum,
@@ -49,6 +59,7 @@ from wirelock.layout.nodes import (
     Flag,
     Flags,
     Float,
+    Framed,
     Integer,
     Layout,
     Limited,
@@ -57,28 +68,25 @@ from wirelock.layout.nodes import (
     Order,
     Padding,
     Position,
-    Prefix,
-    Rest,
     Scaled,
-    Sequence,
     Terminated,
     Text,
     Time,
     Type,
-    Until,
     VarInt,
+    has_part,
     integer_of,
     plain,
 )
 from wirelock.layout.operators import paths_in, reads_index
 from wirelock.layout.positions import Cursor, reordered
 from wirelock.layout.remedies import CODE_NAME, KINDS, REMEDIES
-from wirelock.layout.scope import UNKNOWN, Unknown
-from wirelock.layout.sized import SIZED, byte_aligned, read_prefix
-from wirelock.layout.sizes import reach_of, size_of
+from wirelock.layout.scope import UNKNOWN
+from wirelock.layout.sized import SIZED, byte_aligned
+from wirelock.layout.sizes import size_of
 from wirelock.layout.terms import Limit, Operation, Rule
 
-__all__ = ["Construct", "prefixed_array", "read_whole", "take", "unwrap", "walk"]
+__all__ = ["Construct", "read_whole", "take", "unwrap", "walk"]
 
 Construct = construct.Construct
 
@@ -100,29 +108,19 @@ def read_whole(source: Any, at: Place) -> Layout:
         found = at.read(source)
     except RecursionError:
         raise SchemaError("", "constructs are nested too deeply", "flatten the layout") from None
+    except TooManyError:
+        told = f"it is made of more than {MAX_CONSTRUCTS} constructs, each counted wherever it stands"
+        raise SchemaError("", told, "split it into records of their own") from None
     if not isinstance(found, Layout):
         told = f"{kind_name(unwrap(source))} has no named fields"
         raise SchemaError("", told, 'wrap it in a Struct, as in Struct("items" / ...)')
     return found
 
 
-def prefixed_array(source: Any) -> tuple[Any, Any] | None:
-    """Return the count field and the element of a PrefixedArray; None for any other construct."""
-    if not isinstance(source, construct.FocusedSeq) or source.parsebuildfrom != "items":
-        return None
-    if [part.name for part in source.subcons] != ["count", "items"]:
-        return None
-    count, items = (unwrap(part) for part in source.subcons)
-    if not isinstance(count, construct.Rebuild) or not isinstance(items, construct.Array):
-        return None
-    if repr(count.func) != "len_(this['items'])" or repr(items.count) != "this['count']":
-        return None
-    return count.subcon, items.subcon
-
-
 def take(source: Any, at: Place) -> Type:
     """Read one construct. Raises SchemaError where it cannot be taken."""
     source = unwrap(source)
+    at = at.inside(source)
     if source is construct.Flag:
         return Flag(1 if at.bits else 8)
     if source is construct.Pass:
@@ -139,13 +137,19 @@ def take(source: Any, at: Place) -> Type:
     if isinstance(source, construct.Transformed):
         return _read_region(source, at)
     if (prefixed := prefixed_array(source)) is not None:
-        return _read_prefixed(*prefixed, at)
+        return read_prefixed_array(*prefixed, at)
     reader = _READERS.get(type(source))
     if reader is None:
-        is_code = isinstance(source, construct.Adapter | construct.Tunnel)
-        remedy = REMEDIES.get(kind_name(source), CODE_NAME if is_code else KINDS)
-        raise at.refuse(f"{kind_name(source)} is not a kind that wirelock reads here", remedy)
+        raise _not_read(source, at)
     return reader(source, at)
+
+
+def _not_read(source: Any, at: Place) -> SchemaError:
+    name, base = kind_name(source), base_name(source)
+    if not is_own(source):
+        return at.refuse(f"{name} is not a kind that wirelock reads here", REMEDIES.get(name, KINDS))
+    told = f"{name}, a subclass of {base}, is not a kind that wirelock reads here"
+    return at.refuse(told, REMEDIES.get(base, f"write {base} itself; or {CODE_NAME}"))
 
 
 def _read_struct(source: Any, at: Place) -> Layout:
@@ -198,10 +202,9 @@ def _read_struct(source: Any, at: Place) -> Layout:
                 fields[number] = _rebuilt(field, function, at.within(field.label), scope)
     derive_counts(fields)
     for field in fields:
-        fixed = isinstance(field.type, _WORTHLESS | Unknown) or field.derived is not None
-        if not field.in_record and not fixed:
+        if not (field.in_record or field.derived is not None or needs_no_value(field.type)):
             told = "a field without a public name must be constant or computed"
-            at.note(at.within(field.label).refuse(told, "give it a name"))
+            at.note(at.within(field.label).refuse(told, public_name(field)))
     layout = Layout(tuple(fields), rules=tuple(rules), origin=source)
     with at.noting():
         check_computable(layout, at)
@@ -230,7 +233,7 @@ def _default(source: Any, at: Place) -> Any:
 
 def _rebuilt(field: Field, function: Any, at: Place, scope: Scope) -> Field:
     if not isinstance(field.type, Integer):
-        raise at.refuse(f"a Rebuild of {type(field.type).__name__} is not read", "rebuild an integer")
+        raise at.refuse(f"a Rebuild of {called(field.type)} is not read", "rebuild an integer")
     derived = read_expression(function, scope, at.path)
     return replace(field, derived=derived)
 
@@ -247,6 +250,8 @@ def _read_region(source: Any, at: Place) -> Type:
             raise at.refuse(f"a bit region of {size.lowest} bits", "pad it to whole bytes")
         if holds_code(found):
             raise at.refuse("code inside a bit region", "put RawCopy, Checksum and opaque behind the region")
+        if has_part(found, Framed):
+            raise at.refuse("FocusedSeq inside a bit region", "put it behind the region")
         return found
     if source.decodefunc is bits2bytes:
         if not at.bits:
@@ -294,78 +299,24 @@ def _reordered(kind: Type, order: Order, at: Place, source: Any) -> Layout:
         integer = integer_of(inner)
         if not isinstance(inner, _SCATTERED) or (integer and integer.order == "little"):
             raise at.within(item.label).refuse(
-                f"{type(inner).__name__} among bits in another order", "use integers, flags and enumerations"
+                f"{called(inner)} among bits in another order", "use integers, flags and enumerations"
             )
     return replace(kind, fields=reordered(kind.fields, order), order=order, origin=source)
 
 
+def _read_lazy_bound(source: Any, at: Place) -> Type:
+    try:
+        found = bound(source)
+    except Exception as problem:  # of the author's own code, which may raise anything
+        told = f"the function of a LazyBound raises {type(problem).__name__}: {problem}"
+        raise at.refuse(told, "name what it returns in its place") from None
+    if not isinstance(found, Construct):
+        raise at.refuse(f"a LazyBound of {found!r}, which is no construct", "return a construct")
+    return at.deeper().read(found)
+
+
 def _read_restreamed(source: Any, at: Place) -> Type:
     raise at.refuse("a bit region must have a fixed size", "end it before the first field of no fixed size")
-
-
-def _read_array(source: Any, at: Place) -> Type:
-    _keeps_elements(source, at)
-    count = read_length(source.count, at, "count")
-    element = _element(source.subcon, at, wire_count=not isinstance(count, int))
-    if isinstance(count, int) and count > MAX_BITS and size_of(element).lowest == 0:
-        raise at.refuse(f"{count} elements of no size", "give the element at least one byte")
-    return Array(element, count)
-
-
-def _keeps_elements(source: Any, at: Place) -> None:
-    if source.discard:
-        raise at.refuse(f"{kind_name(source)} that discards its elements loses them", "leave out discard")
-
-
-def _read_greedy_range(source: Any, at: Place) -> Type:
-    _keeps_elements(source, at)
-    return Array(_element(source.subcon, at, wire_count=True), Rest())
-
-
-def _read_repeat_until(source: Any, at: Place) -> Type:
-    _keeps_elements(source, at)
-    element = _element(source.subcon, at, wire_count=True)
-    return Array(element, Until(read_until(source.predicate, element, at.scope, at.path)))
-
-
-def _read_sequence(source: Any, at: Place) -> Type:
-    if at.bits or at.phase:
-        raise at.refuse("Sequence inside a bit region", "use a Struct, whose fields have names")
-    inside = replace(at.deeper(), scope=Scope(at.scope, layout=False))
-    types = []
-    for number, part in enumerate(source.subcons):
-        here = inside.within(f"[{number}]")
-        found = here.read(part)
-        if reach_of(found) != "own" or isinstance(unwrap(part), _VALUES):
-            raise here.refuse(
-                f"{kind_name(unwrap(part))} in a Sequence", "use a Struct, whose fields have names"
-            )
-        types.append(found)
-    return Sequence(tuple(types))
-
-
-def _read_prefixed(count: Any, element: Any, at: Place) -> Type:
-    prefix = read_prefix(count, at, "count")
-    inner = replace(at, scope=Scope(at.scope, layout=False))
-    return Array(_element(element, inner, wire_count=True), Prefix(prefix))
-
-
-def _element(source: Any, at: Place, *, wire_count: bool) -> Type:
-    if at.arrays >= MAX_ARRAY_DEPTH:
-        raise at.refuse(f"arrays are nested deeper than {MAX_ARRAY_DEPTH}", "flatten the layout")
-    if wire_count and at.bits:
-        raise at.refuse("a count from the wire inside a bit region", "a bit region must have a fixed size")
-    with at.scope.counting():
-        found = replace(at.within("[]"), arrays=at.arrays + 1).read(source)
-    if at.bits and size_of(found).lowest % 8 and isinstance(found, Layout):
-        raise at.refuse("an array of layouts that are no whole bytes", "pad each to whole bytes")
-    if reach_of(found) != "own":
-        raise at.refuse(
-            "an element that takes all the bytes that are left", "give it a size: Prefixed or FixedSized"
-        )
-    if wire_count and size_of(found).lowest == 0:
-        raise at.refuse("an element of no size has no bounded count", "give the element at least one byte")
-    return found
 
 
 def _read_computed(source: Any, at: Place) -> Type:
@@ -395,9 +346,7 @@ def _read_one_of(source: Any, at: Place) -> Type:
     kind = at.read(source.subcon)
     values = _outer(test, "valids" if maker == "OneOf" else "invalids")
     if not isinstance(kind, Integer | VarInt | Time | Enum | Flags | Bytes | Text):
-        raise at.refuse(
-            f"{maker} around {type(plain(kind)).__name__}", "put it around an integer, bytes or text"
-        )
+        raise at.refuse(f"{maker} around {called(plain(kind))}", "put it around an integer, bytes or text")
     found = tuple(_valid(value, kind, at) for value in values)
     return Limited(kind, (Limit("one_of" if maker == "OneOf" else "none_of", found),))
 
@@ -421,23 +370,16 @@ def _valid(value: Any, kind: Type, at: Place) -> int | bytes | str:
     return int(value) if isinstance(value, int) else value
 
 
-_VALUES: Final = construct.Check | construct.Rebuild | construct.Default
-"""What has its meaning from the Struct around it."""
-_WORTHLESS: Final = Constant | Padding | Nothing | Terminated | Computed | Checksum
-"""What needs no value to be written."""
-
 _READERS: Final[dict[type, Callable[[Any, Place], Type]]] = {
     **LEAVES,
     construct.Restreamed: _read_restreamed,
+    construct.LazyBound: _read_lazy_bound,
     **SIZED,
     **BRANCHES,
     **CODE,
-    construct.Array: _read_array,
-    construct.GreedyRange: _read_greedy_range,
-    construct.RepeatUntil: _read_repeat_until,
+    **ARRAYS,
     construct.Computed: _read_computed,
     construct.ExprValidator: _read_one_of,
     construct.Default: lambda source, at: at.read(source.subcon),
     construct.Struct: _read_struct,
-    construct.Sequence: _read_sequence,
 }

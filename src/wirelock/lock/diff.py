@@ -24,6 +24,7 @@ from wirelock.layout.nodes import (
     Flag,
     Flags,
     Float,
+    Framed,
     If,
     Integer,
     Layout,
@@ -208,6 +209,9 @@ def _types(was: Type, now: Type, path: str) -> Iterator[Difference]:
             yield from _types(was.element, now.element, f"{path}[]")
         case Switch(), Switch():
             yield from _switches(was, now, path)
+        case Framed(), Framed() if len(was.before) == len(now.before) and len(was.behind) == len(now.behind):
+            for (label, old_part), (_, new_part) in zip(was.labelled(path), now.labelled(path), strict=True):
+                yield from _types(old_part, new_part, label)
         case Sequence(), Sequence() if len(was.types) == len(now.types):
             for number, (old_part, new_part) in enumerate(zip(was.types, now.types, strict=True)):
                 yield from _types(old_part, new_part, f"{path}[{number}]")

@@ -12,7 +12,7 @@ from wirelock.layout.nodes import (
     Until,
 )
 from wirelock.layout.operators import paths_in
-from wirelock.layout.terms import Index, Length, Number, Operation, Path
+from wirelock.layout.terms import Index, Length, Literal, Number, Operation, Path
 
 _INSIDE: Final = 1 << 16
 """More layouts than can lie around a node."""
@@ -37,7 +37,7 @@ def erased(node: Any, depth: int, counted: bool = False) -> Any:
 
     `counted`: an array of the record itself is around the node.
     """
-    if isinstance(node, Number | Path | Length | Index | Operation):
+    if isinstance(node, Number | Literal | Path | Length | Index | Operation):
         return "around" if _reads_around(node, depth, counted) else node
     if isinstance(node, Computed):
         return erased(node.expression, depth, counted)  # its interval depends on what it reads

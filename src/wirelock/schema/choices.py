@@ -26,7 +26,7 @@ from wirelock.layout.nodes import (
     valued,
 )
 from wirelock.layout.operators import evaluate
-from wirelock.layout.terms import Index, Length, Path
+from wirelock.layout.terms import Index, Key, Length, Path, key_text
 from wirelock.schema.around import first_difference
 from wirelock.schema.scalars import JSON_CONFIG, ordered
 
@@ -132,9 +132,9 @@ class Choices:
         if metadata:
             raise self._constrained(where, "Switch", "annotate each case")
         options, used = _options(annotation), set[int]()
-        by_key: dict[int | None, Any] = {}
+        by_key: dict[Key | None, Any] = {}
 
-        def case_of(case: Type, key: int | None) -> Type:
+        def case_of(case: Type, key: Key | None) -> Type:
             fits = []
             for number, option in enumerate(options):
                 trial = type(self)(self.record)
@@ -152,9 +152,10 @@ class Choices:
                 fits = [fit for fit in fits if type(plain(fit[1].kind)) is type(case)] or fits
             if len(fits) != 1:
                 which = "none" if not fits else "more than one"
+                case_name = "default" if key is None else key_text(key)
                 raise SchemaError(
                     f"{self.record}.{where}",
-                    f"{which} of the union's types fits the case {'default' if key is None else key}",
+                    f"{which} of the union's types fits the case {case_name}",
                     "name one type a case",
                 )
             number, found, trial = fits[0]
@@ -174,7 +175,7 @@ class Choices:
         return Fitted(lowered, Annotated[union, WrapValidator(_case_by_key(kind, by_key, self.types))])
 
 
-def _case_by_key(kind: Switch, by_key: dict[int | None, Any], fields: dict[str, Type]) -> Any:
+def _case_by_key(kind: Switch, by_key: dict[Key | None, Any], fields: dict[str, Type]) -> Any:
     """Return a validator that lets the key choose the type that a value is read as.
 
     The value alone does not tell two records with the same field names apart, hex from a long integer,
@@ -199,7 +200,7 @@ def _case_by_key(kind: Switch, by_key: dict[int | None, Any], fields: dict[str, 
             return len(found) if isinstance(wanted, Length) else found
 
         try:
-            key = int(evaluate(kind.key, value_of))
+            key = evaluate(kind.key, value_of)
         except (AttributeError, KeyError, TypeError):
             return handler(value)
         case = key if key in by_key else None

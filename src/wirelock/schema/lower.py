@@ -32,6 +32,7 @@ from wirelock.layout.nodes import (
     Flag,
     Flags,
     Float,
+    Framed,
     If,
     Integer,
     Layout,
@@ -99,7 +100,7 @@ class Lowering(Choices):
             case Optional(inner=then):
                 found = self._optional(then, annotation, where, metadata)
                 return Fitted(replace(kind, inner=found.kind), found.annotation)
-            case Padded(inner=inner) | Sized(inner=inner):
+            case Framed(inner=inner) | Padded(inner=inner) | Sized(inner=inner):
                 found = self.fit(inner, annotation, where, metadata)
                 return Fitted(replace(kind, inner=found.kind), found.annotation)
             case Limited(inner=inner, limits=limits):

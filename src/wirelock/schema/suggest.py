@@ -27,6 +27,7 @@ from wirelock.layout.nodes import (
     Flag,
     Flags,
     Float,
+    Framed,
     If,
     Layout,
     Limited,
@@ -47,7 +48,7 @@ from wirelock.layout.nodes import (
     layouts_in,
     plain,
 )
-from wirelock.layout.terms import Path
+from wirelock.layout.terms import Key, Path
 from wirelock.layout.walk import Construct, walk
 from wirelock.schema.around import first_difference
 from wirelock.schema.record import Record
@@ -108,13 +109,16 @@ class Suggestion:
         self.imported = {path.partition(".")[0]}
         self.classes: list[str] = []
         self.names: set[str] = {*_TAKEN, *_BUILT_IN, *self.imported}
+        self.fields: set[str] = set()
         self.around: list[Layout] = []
         self.records: dict[int, tuple[str, Layout]] = {}
         self.enums: dict[Any, str] = {}
+        self.walked: dict[tuple[int, bool], Layout | None] = {}
         self.places = [*_module_places(module), *_places(source, path)]
 
     def text(self, layout: Layout) -> str:
         """Return the whole source."""
+        self.fields = _labels(layout)
         self._record(layout, self.path.removesuffix(".layout").rpartition(".")[2], "", self.path)
         body = "\n\n\n".join(self.classes)
         lines = [
@@ -157,11 +161,8 @@ class Suggestion:
             for text, found in self.places:
                 if wrapped and unwrap(found) is not layout.origin:
                     continue
-                try:
-                    own = walk(bitwise(found) if wrapped else found)
-                except SchemaError:
-                    continue
-                if own.origin is not layout.origin or first_difference(own, layout):
+                own = self._walked(found, wrapped)
+                if own is None or own.origin is not layout.origin or first_difference(own, layout):
                     continue
                 root = text.partition(".")[0]
                 self.imported.add(root)
@@ -172,6 +173,16 @@ class Suggestion:
             "this Struct is no record of its own: it only has a meaning where it stands",
             "let it begin and end with a byte, and write this._ in place of this._root",
         )
+
+    def _walked(self, source: Any, wrapped: bool) -> Layout | None:
+        """Return the layout of a construct on its own, or of one of bits; None if it has none."""
+        if (id(source), wrapped) not in self.walked:
+            try:
+                found = walk(bitwise(source) if wrapped else source)
+            except SchemaError:
+                found = None
+            self.walked[id(source), wrapped] = found
+        return self.walked[id(source), wrapped]
 
     def _field(self, item: Field, where: str) -> Iterator[str]:
         value = ""
@@ -191,7 +202,7 @@ class Suggestion:
 
     def _annotation(self, kind: Type, name: str, where: str) -> str:
         match kind:
-            case Limited(inner=inner) | Sized(inner=inner) | Padded(inner=inner):
+            case Limited(inner=inner) | Framed(inner=inner) | Sized(inner=inner) | Padded(inner=inner):
                 return self._annotation(inner, name, where)
             case Array(element=element):
                 return f"tuple[{self._annotation(element, _singular(name), f'{where}.[]')}, ...]"
@@ -210,10 +221,10 @@ class Suggestion:
                 return _union([self._annotation(inner, name, where), "None"])
             case Switch(cases=cases, default=default):
                 keys = self._members_of(kind)
-                found = [
-                    self._annotation(case, f"{name}_{keys.get(key, key)}", f"{where}.<{keys.get(key, key)}>")
-                    for key, case in cases
-                ]
+                found = []
+                for key, case in cases:
+                    word = keys.get(key, key.decode("latin-1") if isinstance(key, bytes) else str(key))
+                    found.append(self._annotation(case, f"{name}_{word}", f"{where}.<{word}>"))
                 if default is not None:
                     found.append(self._annotation(default, f"{name}_other", f"{where}.<default>"))
                 return _union(found)
@@ -239,7 +250,7 @@ class Suggestion:
                 return "bytes"
         return "int"
 
-    def _members_of(self, choice: Switch) -> dict[int, str]:
+    def _members_of(self, choice: Switch) -> dict[Key, str]:
         """Return what the keys of a choice are called, where a field of the same record says so."""
         for item in self.around[-1].fields:
             if choice.key == Path(0, (item.name or "",)) and isinstance(kind := plain(item.type), Enum):
@@ -276,11 +287,22 @@ class Suggestion:
         plainly = "".join(part[:1].upper() + part[1:] for part in _words(text)) or "Part"
         plainly = plainly if plainly.isidentifier() else f"Part{plainly}"
         name, number = plainly, 1
-        while name in self.names or keyword.iskeyword(name) or hasattr(self.module, name):
+        while (
+            name in self.names or name in self.fields or keyword.iskeyword(name) or hasattr(self.module, name)
+        ):
             name = f"{plainly}Record" if number == 1 else f"{plainly}Record{number}"
             number += 1
         self.names.add(name)
         return name
+
+
+def _labels(layout: Layout) -> set[str]:
+    """Return the names of all fields, at any depth: in a class body one of them would hide a class."""
+    found = {item.label for item in layout.fields}
+    for item in layout.fields:
+        for inner in layouts_in(item.type):
+            found |= _labels(inner)
+    return found
 
 
 def _module_places(module: ModuleType) -> Iterator[tuple[str, Any]]:
@@ -304,10 +326,10 @@ def _places(source: Any, path: str) -> Iterator[tuple[str, Any]]:
             waiting.append((f"{text}.{part.name}" if direct else f"{text}.subcons[{number}]", part))
         cases = getattr(found, "cases", None)
         for key, case in cases.items() if isinstance(cases, dict) else ():
-            if isinstance(key, int | str):
-                plainly = str(key) if isinstance(key, str) else int(key)
+            if isinstance(key, int | str | bytes):
+                plainly = int(key) if isinstance(key, int) else str(key) if isinstance(key, str) else key
                 waiting.append((f"{text}.cases[{_quoted(plainly)}]", case))
-        for name in ("subcon", "thensubcon", "elsesubcon", "default"):
+        for name in ("subcon", "defersubcon", "thensubcon", "elsesubcon", "default"):
             waiting.append((f"{text}.{name}", getattr(found, name, None)))
 
 
