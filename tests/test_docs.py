@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -13,6 +14,8 @@ import pytest
 from wirelock.capture.datagrams import DATAGRAM_FAULTS, PACKET_FAULTS
 from wirelock.capture.files import FILE_FAULTS
 from wirelock.errors import CODES
+from wirelock.evolve.rules import RULES
+from wirelock.evolve.search import MUTATED, OCTETS, PACKETS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -34,6 +37,31 @@ def test_the_tables_of_capture_faults_are_those_in_the_code(heading: str, codes:
     page = (ROOT / "docs/decode.md").read_text("utf-8").split(f"\n{heading}")[1]
     rows = re.findall(r"^\| ([a-z-]+) \| (.+) \|$", page.split("\n\n")[1], re.M)
     assert rows[1:] == list(codes.items())
+
+
+def test_the_table_of_rules_is_the_one_in_the_code() -> None:
+    page = (ROOT / "docs/diff.md").read_text("utf-8")
+    rows = re.findall(r"^\| ([A-Z_]+) \| ([a-z]+) \| (.+) \|$", page, re.M)
+    assert rows == [(rule.id, rule.category, rule.purpose) for rule in RULES.values()]
+
+
+def test_the_bounds_of_the_search_are_those_in_the_code() -> None:
+    page = (ROOT / "docs/diff.md").read_text("utf-8")
+    for words in (f"at most {PACKETS} packets", f"of the first {MUTATED}", f"at {OCTETS} bytes"):
+        assert words in page
+
+
+def test_the_end_of_a_diff_with_a_recording_is_what_is_printed() -> None:
+    page = (ROOT / "docs/diff.md").read_text("utf-8")
+    shown = page.split("it ends with\n\n```text\n")[1].split("```")[0].splitlines()
+    command = re.findall(r"^\$ wirelock (diff .* --capture .*)$", page, re.M)[0]
+    run = subprocess.run(
+        [sys.executable, "-m", "wirelock", *command.split()], cwd=ROOT, capture_output=True, text=True
+    )
+    printed = run.stdout.splitlines()
+    start = printed.index(shown[0])
+    assert printed[start : start + 3] == shown[:3]
+    assert [shown[3], shown[4]] == ["…", printed[-1]]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -63,14 +91,23 @@ def test_the_readme_shows_what_decode_prints() -> None:
 
 @pytest.mark.parametrize(
     ("page", "least"),
-    [("README.md", 2), ("docs/constructs.md", 1), ("docs/protocols.md", 2), ("docs/verify.md", 2)],
+    [
+        ("README.md", 2),
+        ("docs/constructs.md", 1),
+        ("docs/diff.md", 1),
+        ("docs/protocols.md", 2),
+        ("docs/verify.md", 2),
+    ],
 )
 def test_the_python_of_the_documents_runs(page: str, least: int, tmp_path: Path) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text("utf-8"), re.S)
     assert len(blocks) >= least
     script = tmp_path / "readme.py"
     script.write_text("\n".join(blocks), "utf-8")
-    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True)
+    run = subprocess.run(
+        [sys.executable, str(script)],
+        cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+    )  # fmt: skip
     assert run.returncode == 0, run.stderr
 
 
@@ -81,7 +118,7 @@ def sessions() -> list[tuple[str, str, list[str]]]:
         if page.name == "versions.md":  # it has a project of its own, see test_docs_versions.py
             continue
         for block in re.findall(
-            r"```console\n\$ wirelock ((?:inspect|show|golden|verify|compare) .*?)```",
+            r"```console\n\$ wirelock ((?:diff|inspect|show|golden|verify|compare) .*?)```",
             page.read_text("utf-8"),
             re.S,
         ):

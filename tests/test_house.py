@@ -26,7 +26,8 @@ ROOMS = {
     "golden": {"layout", "codec", "schema"},
     "capture": {"layout", "codec", "schema"},
     "scaffold": {"schema", "golden"},
-    "cli": {"layout", "codec", "schema", "lock", "golden", "capture", "scaffold", "quaternion"},
+    "evolve": {"checksums", "layout", "codec", "schema", "lock", "golden", "capture"},
+    "cli": {"layout", "codec", "schema", "lock", "golden", "capture", "evolve", "scaffold", "quaternion"},
 }
 """What each room may import besides errors and itself."""
 ALSO = {"golden/plugin.py": {"lock"}}

@@ -16,9 +16,9 @@ from operator import xor
 from typing import Any, Final, TypeAlias
 
 __all__ = [
-    "CRCS", "ChecksumFunction", "adler32", "checksum", "crc", "crc16_modbus", "crc16_xmodem", "crc32",
-    "crc32c", "fletcher16", "internet", "md5", "named_checksum", "sha1", "sha256", "sha512", "sum8", "sum16",
-    "xor8",
+    "CRCS", "ChecksumFunction", "adler32", "checksum", "checksum_of", "crc", "crc16_modbus", "crc16_xmodem",
+    "crc32", "crc32c", "fletcher16", "internet", "md5", "named_checksum", "sha1", "sha256", "sha512", "sum8",
+    "sum16", "xor8",
 ]  # fmt: skip
 
 Code: TypeAlias = Callable[[bytes], int | bytes]
@@ -179,3 +179,9 @@ def named_checksum(function: Any) -> ChecksumFunction | None:
         return _STANDARD.get(function)
     except TypeError:  # not hashable
         return None
+
+
+def checksum_of(name: str, version: int) -> ChecksumFunction | None:
+    """Return the checksum that a lock knows by this name and version; None if this module has none."""
+    known = [adler32, md5, sha1, sha256, sha512, sum8, sum16, xor8, fletcher16, internet, *map(crc, CRCS)]
+    return next((found for found in known if (found.name, found.version) == (name, version)), None)

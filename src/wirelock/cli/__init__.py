@@ -1,7 +1,7 @@
 """The command line: arguments, files, progress, exit codes; nothing else.
 
-Exit codes: 0 done; 1 faults that were asked for (under --strict, of an inspected record, of a check); 2 a
-wrong command or input that cannot be read; 130 interrupted; 141 the reader of the output went away.
+Exit codes: 0 done; 1 faults that were asked for (under --strict, of an inspected record, of a check or
+diff); 2 a wrong command or unreadable input; 130 interrupted; 141 the reader of the output went away.
 Errors are one line. Nothing heavy is imported before a command runs.
 """
 
@@ -17,11 +17,12 @@ from typing import Final, NoReturn
 import click
 
 from wirelock import __version__
-from wirelock.cli import decode, explain, golden, inspect, lock, release, show, start, verify
+from wirelock.cli import decode, diff, explain, golden, inspect, lock, release, show, start, verify
 from wirelock.errors import WirelockError
 
 COMMANDS: Final = (
     decode.command,
+    diff.command,
     explain.command,
     golden.command,
     inspect.command,

@@ -67,15 +67,22 @@ def locate(layout: Layout, data: bytes, *, exact: bool = True) -> Fault | None:
 
     With `exact`, bytes after the record are a fault.
     """
-    reader = LayoutReader(data, Trail())
+    return read_through(layout, data, exact=exact)[0]
+
+
+def read_through(
+    layout: Layout, data: bytes, at: int = 0, *, exact: bool = True
+) -> tuple[Fault | None, LayoutReader]:
+    """Return the fault as locate does, of the record at byte `at`, and the reader with all that it read."""
+    reader = LayoutReader(data, Trail(), 8 * at)
     try:
         reader.read(layout, "", None)
     except Found as found:
-        return found.fault
+        return found.fault, reader
     left = len(data) - reader.bit // 8
     if exact and left:
-        return trailing(reader.bit // 8, left)
-    return reader.trail.value_fault()
+        return trailing(reader.bit // 8, left), reader
+    return reader.trail.value_fault(), reader
 
 
 def trailing(byte: int, left: int, path: str = "") -> Fault:

@@ -67,17 +67,18 @@ def position_text(position: Position) -> str:
 
 def digest(layout: Layout, tag: tuple[str, ...] = (), repeats: bool = False) -> str:
     """Return the digest of a layout and its protocol's tag and `repeats`: `sha256:` and 64 hex digits."""
-    covered = {"layout": _without_names(layout_to_json(layout)), "tag": list(tag)}
+    covered = {"layout": without_names(layout_to_json(layout)), "tag": list(tag)}
     if repeats:
         covered["repeats"] = True
     text = json.dumps(covered, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
-def _without_names(node: Any) -> Any:
+def without_names(node: Any) -> Any:
+    """Return JSON of a layout without what the digest leaves out."""
     if isinstance(node, dict):
-        return {key: _without_names(value) for key, value in node.items() if key not in NAMES}
-    return [_without_names(item) for item in node] if isinstance(node, list) else node
+        return {key: without_names(value) for key, value in node.items() if key not in NAMES}
+    return [without_names(item) for item in node] if isinstance(node, list) else node
 
 
 def layout_to_json(layout: Layout) -> dict[str, Any]:

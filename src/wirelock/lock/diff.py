@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeAlias
 
 from wirelock.layout.canonical import expression_to_json, position_text, type_to_json
@@ -44,11 +44,14 @@ from wirelock.layout.nodes import (
     Terminator,
     Type,
     Until,
+    VarInt,
+    limits_of,
+    plain,
 )
 from wirelock.layout.operators import python_source
-from wirelock.layout.terms import Expression, Index, Length, Limit, Operation, Path, Rule
+from wirelock.layout.terms import Expression, Index, Length, Limit, LimitKind, Operation, Path, Rule
 
-__all__ = ["ABSENT", "Difference", "differences"]
+__all__ = ["ABSENT", "Difference", "differences", "partners"]
 
 ABSENT: Final = "absent"
 """What stands for a thing on the side that does not have it."""
@@ -68,6 +71,11 @@ class Difference:
     aspect: str
     was: str
     now: str
+    nodes: tuple[Any, Any] = field(default=(None, None), compare=False, repr=False)
+    """The limits, members (name, value) or rules' expressions that differ; None for one that is not there.
+
+    Where an integer has no limit at one of its ends, that end of its width.
+    """
 
     def __str__(self) -> str:
         place = f"{self.path}: " if self.path else ""
@@ -86,24 +94,24 @@ def differences(
 
 
 def _layouts(was: Layout, now: Layout, path: str) -> Iterator[Difference]:
-    partners = _partners(was.fields, now.fields)
+    pairs = partners(was.fields, now.fields)
     moved = False
     yield from _aspect(path, "bit order", was.order, now.order)
     for old in was.fields:
-        place, new = _joined(path, old.label), partners.get(old.label)
+        place, new = _joined(path, old.label), pairs.get(old.label)
         if new is None:
             yield Difference(place, "field", _field_text(old), ABSENT)
         else:
             moved |= position_text(old.position) != position_text(new.position)
             yield from _fields(old, new, place)
-    paired = [new.label for new in partners.values()]
+    paired = [new.label for new in pairs.values()]
     for new in now.fields:
         if new.label not in paired:
             yield Difference(_joined(path, new.label), "field", ABSENT, _field_text(new))
     # Fields of no size can change places without a position that shows it.
     if not moved:
-        stayed = [old.label for old in was.fields if old.label in partners]
-        back = {new.label: old for old, new in partners.items()}
+        stayed = [old.label for old in was.fields if old.label in pairs]
+        back = {new.label: old for old, new in pairs.items()}
         ordered = [back[new.label] for new in now.fields if new.label in back]
         yield from _ordered(path, "order of fields", stayed, ordered)
     yield from _rules(was.rules, now.rules, path)
@@ -111,7 +119,7 @@ def _layouts(was: Layout, now: Layout, path: str) -> Iterator[Difference]:
         yield Difference(path, "validators", _list(was.validators), _list(now.validators))
 
 
-def _partners(was: tuple[Field, ...], now: tuple[Field, ...]) -> dict[str, Field]:
+def partners(was: tuple[Field, ...], now: tuple[Field, ...]) -> dict[str, Field]:
     """Return for the label of each old field its new one: of that name, or at that place, or of that type."""
     found: dict[str, Field] = {}
     left = list(now)
@@ -156,7 +164,9 @@ def _mirrored(was: Position, now: Position) -> bool:
 def _rules(was: tuple[Rule, ...], now: tuple[Rule, ...], path: str) -> Iterator[Difference]:
     old, new = ({rule.name: rule.expression for rule in rules} for rules in (was, now))
     for name in {**old, **new}:
-        yield from _expressions(path, f"rule {name}", old.get(name), new.get(name), ABSENT)
+        pair = old.get(name), new.get(name)
+        for found in _expressions(path, f"rule {name}", *pair, ABSENT):
+            yield replace(found, nodes=pair)
     if old.keys() == new.keys():
         yield from _ordered(path, "order of rules", list(old), list(new))
 
@@ -176,7 +186,7 @@ def _types(was: Type, now: Type, path: str) -> Iterator[Difference]:
         yield from _types(_inside(was, If), _inside(now, If), path)
         return
     if isinstance(was, Limited) or isinstance(now, Limited):
-        yield from _limits(_limits_of(was), _limits_of(now), path)
+        yield from _limits(was, now, path)
         yield from _types(_inside(was, Limited), _inside(now, Limited), path)
         return
     if isinstance(was, Constant) or isinstance(now, Constant):
@@ -261,11 +271,14 @@ def _members(was: dict[str, int], now: dict[str, int], path: str) -> Iterator[Di
         renamed = [other for other in now if other not in was and now[other] == value]
         partner = name if name in now or not renamed else renamed[0]
         paired.add(partner)
-        new = f"{partner} = {now[partner]}" if partner in now else ABSENT
-        yield from _aspect(path, "member", f"{name} = {value}", new)
+        if partner not in now:
+            yield Difference(path, "member", f"{name} = {value}", ABSENT, ((name, value), None))
+        elif (name, value) != (partner, now[partner]):
+            nodes = (name, value), (partner, now[partner])
+            yield Difference(path, "member", f"{name} = {value}", f"{partner} = {now[partner]}", nodes)
     for name, value in now.items():
         if name not in paired:
-            yield Difference(path, "member", ABSENT, f"{name} = {value}")
+            yield Difference(path, "member", ABSENT, f"{name} = {value}", (None, (name, value)))
 
 
 def _switches(was: Switch, now: Switch, path: str) -> Iterator[Difference]:
@@ -283,8 +296,8 @@ def _cases(path: str, old: Mapping[Any, Type], new: Mapping[Any, Type]) -> Itera
         if key in old and key in new:
             yield from _types(old[key], new[key], place)
         else:
-            gone_or_new = (type_text(side[key]) if key in side else ABSENT for side in (old, new))
-            yield Difference(place, "case", *gone_or_new)
+            was, now = (type_text(side[key]) if key in side else ABSENT for side in (old, new))
+            yield Difference(place, "case", was, now)
     if old.keys() == new.keys():
         yield from _ordered(path, "order of cases", [str(key) for key in old], [str(key) for key in new])
 
@@ -293,13 +306,22 @@ def _function(kind: Checksum) -> str:
     return f"{kind.function} (version {kind.version}) of {kind.covers}"
 
 
-def _limits_of(kind: Type) -> dict[str, str]:
-    return {limit.kind: _limit_text(limit) for limit in kind.limits} if isinstance(kind, Limited) else {}
+def _limits(was: Type, now: Type, path: str) -> Iterator[Difference]:
+    old, new = ({limit.kind: limit for limit in limits_of(side)} for side in (was, now))
+    for kind in {**old, **new}:
+        pair = old.get(kind), new.get(kind)
+        texts = [ABSENT if limit is None else _limit_text(limit) for limit in pair]
+        if texts[0] != texts[1]:
+            nodes = pair[0] or _end(was, kind), pair[1] or _end(now, kind)
+            yield Difference(path, "limit", texts[0], texts[1], nodes)
 
 
-def _limits(was: dict[str, str], now: dict[str, str], path: str) -> Iterator[Difference]:
-    for kind in {**was, **now}:
-        yield from _aspect(path, "limit", was.get(kind, ABSENT), now.get(kind, ABSENT))
+def _end(kind: Type, limit: LimitKind) -> Limit | None:
+    """Return the limit that the width of an integer is; None where it is none."""
+    inner = plain(kind)
+    if not isinstance(inner, Integer | VarInt) or limit not in ("ge", "le"):
+        return None
+    return Limit(limit, inner.lowest if limit == "ge" else inner.highest)
 
 
 def _aspect(path: str, aspect: str, was: str, now: str) -> Iterator[Difference]:

@@ -27,8 +27,8 @@ from wirelock.lock.diff import ABSENT, Difference, differences
 from wirelock.schema.registry import Protocol, Registry
 
 __all__ = [
-    "Entry", "Finding", "Goldens", "Lock", "ReleasedError", "check", "drafts", "lock_text", "read_lock",
-    "retire", "summary", "unloadable", "updated", "write_lock",
+    "Entry", "Finding", "Goldens", "Lock", "ReleasedError", "check", "drafts", "lock_from", "lock_text",
+    "read_lock", "retire", "summary", "unloadable", "updated", "write_lock",
 ]  # fmt: skip
 
 FORMAT: Final = 1
@@ -220,16 +220,23 @@ def read_lock(path: Path) -> Lock:
     entry's layout and digest do not belong together.
     """
     try:
-        return _lock(_json(path.read_bytes().decode("utf-8")))
+        data = path.read_bytes()
     except FileNotFoundError:
         raise LockError(f"{path}: there is no lock; `wirelock release` writes it") from None
     except OSError as problem:
         raise LockError(f"{path}: cannot be read: {problem.strerror or problem}") from None
+    return lock_from(data, str(path))
+
+
+def lock_from(data: bytes, name: str) -> Lock:
+    """Return the lock that the bytes of a file hold; `name` stands for it in what LockError says."""
+    try:
+        return _lock(_json(data.decode("utf-8")))
     except UnicodeDecodeError as problem:
-        raise LockError(f"{path}: is not UTF-8 text (byte {problem.start})") from None
+        raise LockError(f"{name}: is not UTF-8 text (byte {problem.start})") from None
     except _DamageError as damage:
         text = str(damage)
-        raise LockError(f"{path}: {text if text.isprintable() else json.dumps(text)[1:-1]}") from None
+        raise LockError(f"{name}: {text if text.isprintable() else json.dumps(text)[1:-1]}") from None
 
 
 def _json(text: str) -> Any:

@@ -1,0 +1,13 @@
+import construct as cs
+
+from wirelock import Protocol, Record, Registry
+
+
+class P(Record, layout=cs.Struct("a" / cs.Byte)):
+    """The record."""
+
+    a: int
+    """The number."""
+
+
+PROTOCOLS = Registry(Protocol("p", {1: P}))

@@ -1,0 +1,13 @@
+from typing import Annotated
+
+import construct as cs
+from annotated_types import Le
+
+from wirelock import Protocol, Record, Registry
+
+
+class P(Record, layout=cs.Struct("a" / cs.Byte)):
+    a: Annotated[int, Le(255)]
+
+
+PROTOCOLS = Registry(Protocol("p", {1: P}))
