@@ -234,8 +234,6 @@ UNTRACEABLE: dict[str, tuple[Any, str]] = {
     "isinstance": (lambda ctx: 1 if isinstance(ctx.n, int) else 2, "compare the value"),
     "a dict look-up": (lambda ctx: {0: 1, 1: 2}[ctx.n], "2 if ctx.k == 1 else 3"),
     "get of a dict": (lambda ctx: {0: 1}.get(ctx.n, 2), "2 if ctx.k == 1 else 3"),
-    "in a set": (lambda ctx: 1 if ctx.n in {1, 2} else 2, "(this.k == 1) | (this.k == 2)"),
-    "in a tuple": (lambda ctx: 1 if ctx.n in (1, 2) else 2, "(this.k == 1) | (this.k == 2)"),
     "an f-string": (lambda ctx: len(f"{ctx.n}"), "ctx.k == 1"),
     "sum of a generator": (lambda ctx: sum(x for x in ctx.d), "ctx.a + ctx.b"),
     "sum of a range": (lambda ctx: sum(x for x in range(ctx.n)), "ctx.a + ctx.b"),

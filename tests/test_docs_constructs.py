@@ -87,7 +87,9 @@ TAKEN: dict[str, Any] = {
     "BitStruct": NIBBLES,
     "Bitwise": c.Bitwise(Array(8, c.Bit)),
     "Bytewise": bits(c.Bytewise(Int16ub)),
-    "ByteSwapped": Struct("a" / c.ByteSwapped(Int16ub), "b" / c.ByteSwapped(NIBBLES)),
+    "ByteSwapped": Struct(
+        "a" / c.ByteSwapped(Int16ub), "b" / c.ByteSwapped(BitStruct("x" / Array(8, BitsInteger(11))))
+    ),
     "BitsSwapped": c.BitsSwapped(NIBBLES),
     "AlignedStruct": c.AlignedStruct(4, "a" / Byte, "b" / Int16ub),
     "Array": Array(this.n, Byte),

@@ -14,6 +14,7 @@ snapshot = Protocol(
     "snapshot",
     {1: SnapshotV1, 2: SnapshotV2, 3: SnapshotV3},
     tag=("magic", "version"),
+    keys=("tick", "entities[].id"),
     migrations=MIGRATIONS,
 )
 

@@ -10,7 +10,7 @@ import pytest
 from tests.cli.command import COMMAND, ENVIRONMENT, ROOT, SESSION, done, refused, run, run_all
 from wirelock import __version__
 
-COMMANDS = ("check", "decode", "explain", "golden", "inspect", "lock", "show", "verify")
+COMMANDS = ("check", "compare", "decode", "explain", "golden", "inspect", "lock", "show", "verify")
 OPTIONS = {
     "decode": [
         "--port N", "--skip BYTES", "--as PROTOCOL[/vN]", "-o, --output FILE", "--format", "--faults FILE",
@@ -27,6 +27,10 @@ OPTIONS = {
     ],
     "golden list": ["[PROTOCOL[/vN]]", "--format [text|json]", "--protocols"],
     "golden lint": ["[PROTOCOL[/vN]]", "--protocols"],
+    "compare": [
+        "A B", "--key FIELD", "--by-order", "--port N", "--skip BYTES", "--as PROTOCOL[/vN]",
+        "--format [text|json]", "--protocols",
+    ],
     "verify": [
         "CAPTURE", "--expect FILE", "--write FILE", "--overwrite", "--port N", "--skip BYTES",
         "--as PROTOCOL[/vN]", "--format [text|json]", "--protocols",

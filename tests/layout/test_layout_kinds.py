@@ -157,6 +157,10 @@ KINDS = {
         construct.Switch(this.n, {2: Byte, 1: construct.Pass}),
         Switch(Path(0, ("n",)), ((1, Nothing()), (2, U8)), None),
     ),
+    "Switch over bytes by a lambda": (
+        Struct("k" / construct.Bytes(2), "v" / construct.Switch(lambda ctx: ctx.k, {b"BB": Byte})),
+        walk(Struct("k" / construct.Bytes(2), "v" / construct.Switch(this.k, {b"BB": Byte}))),
+    ),
     "Switch over bytes": (
         Struct("k" / construct.Bytes(2), "v" / construct.Switch(this.k, {b"BB": Byte, b"AA": Flag})),
         walk(Struct("k" / construct.Bytes(2), "v" / construct.Switch(this.k, {b"AA": Flag, b"BB": Byte}))),

@@ -566,7 +566,8 @@ WRITTEN_INSTEAD = {
     "a name of two words": (Struct("Signature Word" / Byte), "rename it, as signature_word"),
     "a name with a dot": (Struct("alarm.cell low" / Byte), "rename it, as alarm_cell_low"),
     "a keyword for a name": (Struct("class" / Byte), "rename it, as class_"),
-    "a digit": (Struct("1a" / Byte), "rename the field"),
+    "a digit": (Struct("3v3 volts" / Byte), "rename it, as field_3v3_volts"),
+    "a Mapping over bytes": (x(construct.Mapping(construct.Bytes(2), {"a": b"AB"})), "use Bytes, with OneOf"),
     "a checksum's function": (
         Struct("n" / construct.RawCopy(Byte), "x" / construct.Checksum(Byte, sum, this.n.data)),
         "@wirelock.checksums.checksum",

@@ -1,7 +1,9 @@
 """Bit fields whose bits do not lie as they come: least significant first, bytes swapped, bits swapped."""
 
 import enum
+from typing import Annotated
 
+import annotated_types as at
 import construct
 import pytest
 from construct import BitsInteger, BitStruct, Flag, Int8ub, Padding, Struct
@@ -171,3 +173,65 @@ def test_what_has_no_position_is_refused(name):
     source, words = REFUSED[name]
     with pytest.raises(SchemaError, match=words):
         walk(Struct("x" / source))
+
+
+TWELVE = construct.Array(3, BitsInteger(12, signed=True))
+ARRAYS = {
+    "bytes swapped": construct.ByteSwapped(
+        BitStruct("p" / BitsInteger(4), "xs" / construct.Array(16, BitsInteger(11)), Padding(4))
+    ),
+    "bits swapped": construct.BitsSwapped(
+        BitStruct("p" / BitsInteger(4), "xs" / TWELVE, "fs" / construct.Array(8, Flag))
+    ),
+    "whole bytes": construct.ByteSwapped(
+        BitStruct("p" / BitsInteger(4), Padding(4), "xs" / construct.Array(4, BitsInteger(8)))
+    ),
+}
+ARRAY_TYPES = {
+    "p": int,
+    "xs": tuple[Annotated[int, at.Le(100)], ...],
+    "fs": tuple[bool, ...],
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+@given(data=st.data())
+def test_arrays_among_bits_in_another_order(name, data):
+    source = ARRAYS[name]
+    layout = walk(source)
+    record = make("Swapped", source, {x.label: ARRAY_TYPES[x.label] for x in layout.fields if x.in_record})
+    assert layout_from_json(layout_to_json(layout_of(record))) == layout_of(record)
+    octets = data.draw(st.binary(min_size=source.sizeof() - 1, max_size=source.sizeof()))
+    found = []
+    for engine in ENGINES:
+        try:
+            value = record.parse(octets, engine=engine)
+        except DecodeError as error:
+            found.append(str(error))
+        else:
+            assert value.build(engine=engine) == octets
+            assert list(value.xs) == source.parse(octets).xs
+            found.append(value)
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_fault_in_an_array_names_the_bits_of_its_element(engine):
+    record = make("Swapped", ARRAYS["whole bytes"], {"p": int, "xs": ARRAY_TYPES["xs"]})
+    assert record.parse(b"\4\3\2\1\x70", engine=engine).xs == (1, 2, 3, 4)
+    with pytest.raises(DecodeError, match=r"xs\[1\]: 101 .*\(byte 2"):
+        record.parse(b"\4\3\x65\1\x70", engine=engine)
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        construct.Array(2, construct.Enum(BitsInteger(4), Mode)),
+        construct.Array(2, BitsInteger(16, swapped=True)),
+        construct.Array(17, BitsInteger(8)),
+        construct.Array(2, construct.Array(2, construct.Nibble)),
+    ],
+)
+def test_arrays_that_are_refused_among_bits_in_another_order(inner):
+    with pytest.raises(SchemaError, match="among bits in another order"):
+        walk(Struct("x" / construct.ByteSwapped(BitStruct("a" / inner))))

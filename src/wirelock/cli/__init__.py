@@ -1,7 +1,8 @@
 """The command line: arguments, files, progress, exit codes; nothing else.
 
-Exit codes: 0 done; 1 faults that were asked for (under --strict, of an inspected record, of a check or
-diff); 2 a wrong command or unreadable input; 130 interrupted; 141 the reader of the output went away.
+Exit codes: 0 done; 1 faults or differences that were asked for (under --strict, of an inspected record, of a
+check, a diff, a verification, a comparison); 2 a wrong command or unreadable input; 130 interrupted; 141 the
+reader of the output went away.
 Errors are one line. Nothing heavy is imported before a command runs.
 """
 
@@ -17,10 +18,23 @@ from typing import Final, NoReturn
 import click
 
 from wirelock import __version__
-from wirelock.cli import decode, diff, explain, golden, inspect, lock, release, show, start, verify
+from wirelock.cli import (
+    compare,
+    decode,
+    diff,
+    explain,
+    golden,
+    inspect,
+    lock,
+    release,
+    show,
+    start,
+    verify,
+)
 from wirelock.errors import WirelockError
 
 COMMANDS: Final = (
+    compare.command,
     decode.command,
     diff.command,
     explain.command,

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, Final
 
 from wirelock.codec.floats import FORMATS
@@ -355,7 +356,10 @@ class Run:
         """Put the values where they lie once the bits are in wire order; return them in that order."""
         held = [item for item in layout.fields if size_of(item.type).lowest]
         self.slots = [slot for slot in self.slots if slot.bits]
-        for slot, start in zip(self.slots, offsets(held, layout.order), strict=True):
+        starts = offsets(held, layout.order)
+        if layout.order != "least-first":  # only there are fields, which are slots, not as they come
+            starts = [0, *accumulate(slot.bits for slot in self.slots)][:-1]
+        for slot, start in zip(self.slots, starts, strict=True):
             slot.bit = start
         return sorted(self.slots, key=lambda slot: slot.bit)
 

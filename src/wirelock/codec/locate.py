@@ -57,7 +57,7 @@ from wirelock.layout.nodes import (
     VarInt,
     plain,
 )
-from wirelock.layout.positions import offsets
+from wirelock.layout.positions import offsets, scattered_pieces
 from wirelock.layout.sizes import size_of
 from wirelock.layout.terms import Expression, key_text
 
@@ -204,10 +204,12 @@ class LayoutReader:
                 frame.values[field.label] = inside.read(field.type, name, frame)
             except Found as found:
                 raise Found(scattered(found.fault, pieces) or found.fault) from None
-            mark = inside.trail.marks[0]
-            first = 8 * (base + field.position.byte)
-            mark.bit, mark.end, mark.pieces = first, first + size_of(field.type).lowest, pieces
-            self.trail.marks.append(mark)
+            for mark in inside.trail.marks:
+                there = scattered_pieces(range(mark.bit, mark.end), octets, layout.order)
+                mark.pieces = tuple((base + byte, mask) for byte, mask in there)
+                first = 8 * min((byte for byte, _ in mark.pieces), default=base + field.position.byte)
+                mark.bit, mark.end = first, first + mark.end - mark.bit
+            self.trail.marks += inside.trail.marks
         self.bit += 8 * octets
 
     def _raw(self, kind: Type, path: str) -> int:

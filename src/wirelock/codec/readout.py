@@ -152,7 +152,7 @@ def _tree(marks: Iterable[Mark]) -> _Node:
     """Return marks, which are in wire order, as a tree: what is inside has the path or a longer one."""
     open_nodes: list[_Node] = []
     for mark in marks:
-        while open_nodes and not _within(mark.path, open_nodes[-1].mark.path):
+        while open_nodes and not _within(mark, open_nodes[-1].mark):
             open_nodes.pop()
         node = _Node(mark)
         if open_nodes:
@@ -171,8 +171,14 @@ def _pieces(bit: int, end: int, kind: Type) -> tuple[tuple[int, int], ...]:
     return pieces_at(bit, kind if size_of(kind).lowest == width else Integer(width, False, "big"))
 
 
-def _within(path: str, outer: str) -> bool:
-    return not outer or (path.startswith(outer) and path[len(outer) : len(outer) + 1] in ("", ".", "["))
+def _within(mark: Mark, outer: Mark) -> bool:
+    """Whether a value lies inside of one before it. What stands beside a value, `x#0`, has its path too."""
+    path, start = mark.path, outer.path
+    if not start or not path.startswith(start):
+        return not start
+    if path[len(start) : len(start) + 1] == "#":
+        return outer.end < 0 or mark.bit < outer.end
+    return path[len(start) : len(start) + 1] in ("", ".", "[")
 
 
 class _Rows:

@@ -41,6 +41,8 @@ from wirelock.layout.nodes import (
 
 _DIGITS: Final = {16: 5, 32: 9, 64: 17}
 """Decimal digits that tell any two floats of a width apart."""
+_OCTETS: Final = 8
+"""Bytes of one value that are shown beside another's."""
 _NANOSECONDS: Final = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9}
 
 
@@ -90,6 +92,17 @@ def words(kind: Type, value: Any) -> tuple[str, str]:
 def quoted(text: str) -> str:
     """Return text in quotes, with everything escaped that is not printable."""
     return repr(text)
+
+
+def octets_words(octets: bytes, other: bytes = b"") -> str:
+    """Return bytes in hex; of many a few, from a little before the first that `other` has not."""
+    pairs = enumerate(zip(octets, other, strict=False))
+    same = next((i for i, (a, b) in pairs if a != b), 0)
+    start = max(0, same - 2) if len(octets) > _OCTETS else 0
+    shown = octets[start : start + _OCTETS].hex(" ")
+    before = f"({start} bytes) " if start else ""
+    after = len(octets) - start - _OCTETS
+    return before + shown + (f" (+{after})" if after > 0 else "")
 
 
 def utc(time_ns: int) -> str:

@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from wirelock.codec import readout
-from wirelock.codec.words import words
+from wirelock.codec.words import octets_words, words
 from wirelock.errors import piece_text
 from wirelock.layout.nodes import Layout
 
 __all__ = ["Row", "annotate", "listing", "side_by_side"]
 
-_SHOWN: Final = 8
-"""Bytes of one field that a table shows."""
 _FULL: Final = 24
 """Tables with more rows leave out those far from a difference."""
 _AROUND: Final = 2
@@ -72,7 +70,7 @@ def listing(layout: Layout, data: bytes, path: str = "") -> list[str]:
             table.append(["", "...", "", "", ""])
             continue
         row = rows[number]
-        table.append([">" if marked[number] else "", row.place, row.path, _octets_text(row, 0), row.value])
+        table.append([">" if marked[number] else "", row.place, row.path, _octets_text(row), row.value])
     return _aligned(table)
 
 
@@ -117,19 +115,11 @@ def _cells(row: Row | None, other: Row | None) -> tuple[str, str]:
     if row is None:
         return "-", ""
     theirs = other.octets if other is not None else b""
-    same = next((i for i, (a, b) in enumerate(zip(row.octets, theirs, strict=False)) if a != b), 0)
-    return _octets_text(row, same), row.value
+    return _octets_text(row, theirs), row.value
 
 
-def _octets_text(row: Row, first: int) -> str:
-    """Return a row's bytes in hex, from a little before byte `first` if they are many."""
-    if row.bits:
-        return f"0b{row.bits}"
-    start = max(0, first - 2) if len(row.octets) > _SHOWN else 0
-    shown = row.octets[start : start + _SHOWN].hex(" ")
-    before = f"({start} bytes) " if start else ""
-    after = len(row.octets) - start - _SHOWN
-    return before + shown + (f" (+{after})" if after > 0 else "")
+def _octets_text(row: Row, other: bytes = b"") -> str:
+    return f"0b{row.bits}" if row.bits else octets_words(row.octets, other)
 
 
 def _kept(marked: Sequence[bool]) -> Iterator[int | None]:

@@ -397,8 +397,9 @@ def _key_words(kind: Bytes | Text) -> str:
 
 def read_key(source: Any, scope: Scope, where: str) -> tuple[Expression, Bytes | Text | None]:
     """Read the key of a Switch; its type too where it is a field of bytes or text."""
-    if isinstance(source, ConstructPath) and not _is_index(source):
-        path = _path(source, scope, where)
+    plainly = trace(source, ("this",), where) if isinstance(source, FunctionType) else source
+    if isinstance(plainly, ConstructPath) and not _is_index(plainly):
+        path = _path(plainly, scope, where)
         if isinstance(kind := scope.resolve(path, where), Bytes | Text):
             return path, kind
     return read_expression(source, scope, where, condition=True), None

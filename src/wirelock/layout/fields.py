@@ -60,6 +60,8 @@ def check_name(name: Any, at: Place) -> None:
 def _renamed(name: Any) -> str:
     """Propose a name that a field can have."""
     plain = sub(r"\W+", "_", name).strip("_") if isinstance(name, str) else ""
+    if plain[:1].isdigit():
+        plain = f"field_{plain}"
     if keyword.iskeyword(plain):
         plain += "_"
     elif plain != name:

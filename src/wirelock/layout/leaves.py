@@ -351,6 +351,10 @@ def _text_octets(kind: Text, value: Any, at: Place) -> bytes:
 
 
 def _read_mapping(source: Any, at: Place) -> Type:
+    if isinstance(at.read(source.subcon), Bytes):
+        raise at.refuse(
+            "Mapping over Bytes", "use Bytes, with OneOf around it: it compares with bytes as it is"
+        )
     inner = _integer_inside(source, at)
     members = tuple(source.encmapping.items())
     _check_members(members, inner, at)

@@ -10,6 +10,8 @@ MAX_BITS: Final = 1 << 12
 """Integers, and whatever does not fill its bytes, are refused if they are wider."""
 MAX_REGION: Final = 1 << 14
 """The most bits of a bit region."""
+MAX_SCATTERED: Final = 16
+"""The most integers of whole bytes in an array among bits in another order."""
 MAX_CASES: Final = 1000
 """The most cases of a Switch."""
 MAX_LENGTH: Final = (1 << 32) - 1

@@ -83,14 +83,20 @@ def reordered(fields: Sequence[Field], order: Order) -> tuple[Field, ...]:
     octets = sum(size_of(item.type).lowest for item in fields) // 8
     found = []
     for item, start in zip(fields, offsets(fields, order), strict=True):
-        pieces: list[tuple[int, int]] = []
-        for bit in range(start, start + size_of(item.type).lowest):
-            byte, mask = bit // 8, 0x80 >> bit % 8
-            byte, mask = (byte, 1 << bit % 8) if order == "bits-swapped" else (octets - 1 - byte, mask)
-            if pieces and pieces[-1][0] == byte and pieces[-1][1] & -pieces[-1][1] == mask << 1:
-                pieces[-1] = byte, pieces[-1][1] | mask
-            else:
-                pieces.append((byte, mask))
+        pieces = scattered_pieces(range(start, start + size_of(item.type).lowest), octets, order)
         first = min((byte for byte, _ in pieces), default=0)
-        found.append(replace(item, position=Position(first, tuple(pieces))))
+        found.append(replace(item, position=Position(first, pieces)))
     return tuple(found)
+
+
+def scattered_pieces(bits: range, octets: int, order: Order) -> tuple[tuple[int, int], ...]:
+    """Return where bits lie in so many bytes, which are bits of these bytes once they are in wire order."""
+    pieces: list[tuple[int, int]] = []
+    for bit in bits:
+        byte, mask = bit // 8, 0x80 >> bit % 8
+        byte, mask = (byte, 1 << bit % 8) if order == "bits-swapped" else (octets - 1 - byte, mask)
+        if pieces and pieces[-1][0] == byte and pieces[-1][1] & -pieces[-1][1] == mask << 1:
+            pieces[-1] = byte, pieces[-1][1] | mask
+        else:
+            pieces.append((byte, mask))
+    return tuple(pieces)

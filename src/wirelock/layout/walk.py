@@ -48,8 +48,9 @@ from wirelock.layout.leaves import (
     kind_name,
     unwrap,
 )
-from wirelock.layout.limits import MAX_CONSTRUCTS, MAX_REGION
+from wirelock.layout.limits import MAX_CONSTRUCTS, MAX_REGION, MAX_SCATTERED
 from wirelock.layout.nodes import (
+    Array,
     ByteOrder,
     Bytes,
     Computed,
@@ -287,6 +288,17 @@ def _read_swapped(source: Any, at: Place) -> Type:
     )
 
 
+def _check_scattered(kind: Array, at: Place) -> None:
+    element, short = kind.element, isinstance(kind.count, int) and kind.count <= MAX_SCATTERED
+    if not isinstance(element, Integer | Flag) or (
+        isinstance(element, Integer) and element.order == "little"
+    ):
+        raise at.refuse("an Array of anything but integers among bits in another order", "name the elements")
+    if not short and element.bits % 8 == 0:
+        told = f"more than {MAX_SCATTERED} whole bytes in an Array among bits in another order"
+        raise at.refuse(told, "put the Array behind the region")
+
+
 _SCATTERED: Final = (Integer, Flag, Enum, Flags, Mapping, Scaled, Time, Padding, Constant, Nothing)
 
 
@@ -297,7 +309,9 @@ def _reordered(kind: Type, order: Order, at: Place, source: Any) -> Layout:
     for item in kind.fields:
         inner = plain(item.type)
         integer = integer_of(inner)
-        if not isinstance(inner, _SCATTERED) or (integer and integer.order == "little"):
+        if isinstance(inner, Array) and order != "least-first":
+            _check_scattered(inner, at.within(item.label))
+        elif not isinstance(inner, _SCATTERED) or (integer and integer.order == "little"):
             raise at.within(item.label).refuse(
                 f"{called(inner)} among bits in another order", "use integers, flags and enumerations"
             )

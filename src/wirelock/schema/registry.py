@@ -16,6 +16,7 @@ from wirelock.errors import DecodeError, Fault, SchemaError
 from wirelock.layout.canonical import digest
 from wirelock.layout.nodes import Constant, Integer, Layout, Type, plain
 from wirelock.layout.sizes import size_of
+from wirelock.schema.keys import check_keys
 from wirelock.schema.migration import Migration, Migrations
 from wirelock.schema.negotiation import Disagreement, Hello, agree, offer
 from wirelock.schema.record import Buffer, Record, as_bytes, engine_of, layout_of, wire_of
@@ -48,9 +49,11 @@ class Protocol:
 
     `tag` names the fields that every version's layout begins with, all constants: first what they
     share (a magic), last what tells them apart (a version). Without a tag the caller says which
-    version bytes are. With `repeats`, a datagram holds one or more records one behind the other.
-    `migrations` lead from each version to the next and back. A version in `retired` is still read, for
-    old recordings, but no longer offered to peers.
+    version bytes are. With `repeats`, a datagram holds one or more records one behind the other. `keys`
+    name the fields by which two sessions are compared: which record is which (`tick`), and which element
+    of an array (`entities[].id`); each version has those of them that it has. `migrations` lead from each
+    version to the next and back. A version in `retired` is still read, for old recordings, but no longer
+    offered to peers.
 
     Raises SchemaError where the versions' layouts do not bear that out.
     """
@@ -62,6 +65,7 @@ class Protocol:
         *,
         tag: tuple[str, ...] = (),
         repeats: bool = False,
+        keys: tuple[str, ...] = (),
         migrations: Iterable[Migration] = (),
         retired: Iterable[int] = (),
     ) -> None:
@@ -94,6 +98,8 @@ class Protocol:
         self._numbers = {record: version for version, record in self.versions.items()}
         if len(self._numbers) < len(self.versions):
             raise SchemaError(name, "two versions have one Record class", "give each a class of its own")
+        self.keys = (keys,) if isinstance(keys, str) else tuple(keys)
+        check_keys(name, map(self.layout, self.versions), self.keys)
         self._by_tag: dict[bytes, int] = {}
         self._tag_size = 0
         if self.tag:
