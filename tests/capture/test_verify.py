@@ -227,6 +227,13 @@ def test_minus_zero_is_another_value(tmp_path):
     assert str(found) == "packet 3: p v1: x: was 0.0, now -0.0"
 
 
+def test_text_from_the_wire_is_escaped_where_a_terminal_would_take_it(tmp_path):
+    verdict = Verdict(3, "p v1", fields={"x": "a"})
+    path = record(tmp_path / "e.jsonl", [verdict])
+    (found,) = differences(path, [replace(verdict, fields={"x": "\x9bm\u202e\x1b"})])
+    assert str(found) == r'packet 3: p v1: x: was "a", now "\u009bm\u202e\u001b"'
+
+
 HEAD = '{"wirelock_expectation": 1, "as": null, "skip": 0, "ports": []}\n'
 LINE = '{"packet": 5, "record": "p v1", "fields": {}}\n'
 FAULT = '{"packet": 5, "record": null, "fault": "cut", "path": "", "byte": null}\n'

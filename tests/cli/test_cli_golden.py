@@ -134,6 +134,16 @@ def test_the_first_case_of_a_version_makes_its_file(project):
     assert "no case is invalid" in run("golden", "lint", "snapshot/v2", cwd=project).out
 
 
+def test_a_schema_that_cannot_be_written_is_a_warning(project):
+    (project / "fixtures/golden.schema.json").unlink()
+    left = write(project / "fixtures/golden.schema.json.new", "half")
+    outcome = run("golden", "add", "snapshot/v2", "--hex", HEX, *ABOUT, cwd=project)
+    assert outcome.code == 0 and read(project / V2_FILE).cases[-1].data.hex() == HEX
+    assert outcome.err.startswith(
+        f"wirelock: warning: the schema of golden files was not written: {left} exists"
+    )
+
+
 def test_bytes_before_the_record_and_records_behind_it(pings, tmp_path):
     capture = write(tmp_path / "two.pcap", capture_of(b"head" + b"PG\1\0\1" + b"PG\1\0\2", b"PG\1\0\3"))
     outcome = run("golden", "add", "ping/v1", "--packet", 1, capture, "--skip", 4, cwd=pings)
@@ -163,6 +173,11 @@ WRONG = {
         "there is a case no-entities already, and cases never change: say another --id",
     ),
     "an id in words": (("snapshot/v2", "--hex", HEX, *ABOUT, "--id", "A b"), "is not lower-case words with"),
+    "an id of nothing": (("snapshot/v2", "--packet", 7, SESSION, "--id", ""), "id is no text"),
+    "a comment of nothing": (
+        ("snapshot/v2", "--packet", 7, SESSION, "--comment", ""),
+        "comment is no text",
+    ),
     "an unknown flag": (("snapshot/v2", "--hex", HEX, *ABOUT, "--flag", "new"), "the flag new is not"),
     "a flag twice": (
         ("snapshot/v2", "--hex", HEX, *ABOUT, "--flag", "little-endian", "--flag", "little-endian"),

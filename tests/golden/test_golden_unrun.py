@@ -74,6 +74,7 @@ PARTS = [
     (["tests"], "1 passed"),
     (["fixtures/lamp"], "4 passed"),
     (["fixtures/lists/v1.json::two"], "1 passed"),
+    (["-vk", "red"], "1 passed, 10 deselected"),
     (["--collect-only", "-q"], "11 tests collected"),
     (["--setup-plan"], "no tests ran"),
 ]
@@ -86,6 +87,38 @@ def test_a_run_of_a_part_needs_no_more_than_it(project, arguments, told):
     outcome = project.pytest(*arguments)
     assert "no test ran" not in outcome.text and "FAILED" not in outcome.text
     assert told in outcome.last
+
+
+SETTINGS = {
+    "-k": "-k other",
+    "-m": "-m slow",
+    "deselect": "--deselect fixtures/lamp/v1.json",
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings_that_leave_a_file_out_of_every_run_are_no_excuse(project, name):
+    """V8: the run that everybody makes is the one that never sees the file."""
+    project.file("pytest.ini", f"[pytest]\nmarkers = slow\naddopts = {SETTINGS[name]}\n")
+    project.file("tests/test_other.py", "def test_other(): pass\n")
+    outcome = project.pytest()
+    assert outcome.code == 1 and "fixtures/lamp/v1.json" in outcome.failed()
+    assert "no test ran" not in project.pytest("tests").text
+
+
+@pytest.mark.parametrize("options", ["--ignore=fixtures", "--ignore-glob=*/lamp", "tests"])
+def test_settings_that_leave_out_folders_leave_out_no_golden_file(project, options):
+    project.file("pytest.ini", f"[pytest]\naddopts = {options}\n")
+    project.file("tests/test_other.py", "def test_other(): pass\n")
+    outcome = project.pytest()
+    assert (outcome.code, outcome.failed()) == (0, set())
+    assert "11 passed" in outcome.last
+
+
+@pytest.mark.parametrize("root", [".", "./"])
+def test_the_root_by_name_is_everything(project, root):
+    project.file("conftest.py", DESELECTS.replace("{part}", "lists/v2"))
+    assert project.pytest(root).failed() == {"fixtures/lists/v2.json"}
 
 
 def test_a_run_that_stopped_says_nothing_of_what_was_to_come(project):

@@ -10,7 +10,7 @@ import hashlib
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
@@ -103,14 +103,12 @@ def add(
         given = _packet(protocol, which, what, packet, skip or 0, number)
     else:
         given = _hex(what) if is_hex else _record(protocol, which, what)
-    if comment is None and given.comment is None:
+    said: dict[str, Any] = {"id": identifier, "comment": comment, "source": source}
+    given = given._replace(**{name: text for name, text in said.items() if text is not None})
+    if given.comment is None:
         raise click.UsageError("say why the case is there, or how its bytes were worked out, with --comment")
     names, explained = _flags(flags)
-    case = _made(
-        protocol, which, given._replace(
-            id=identifier or given.id, comment=comment or given.comment, source=source or given.source
-        ), names, promises or _PROMISES,
-    )  # fmt: skip
+    case = _made(protocol, which, given, names, promises or _PROMISES)
     if packet is not None and case.error is not None and case.error.code == "foreign":
         raise click.UsageError(f"packet {packet} of {what[0]} is no {protocol.name} but another protocol's")
     if promises and case.error is not None:
@@ -119,7 +117,10 @@ def add(
         return 1
     path = golden_path(project.fixtures, protocol.name, which)
     append(path, case, first_file(protocol, which), explained)
-    write_schema(project.fixtures)
+    try:
+        write_schema(project.fixtures)
+    except (GoldenError, OSError) as problem:  # the case is written, and holds without it
+        click.echo(f"wirelock: warning: the schema of golden files was not written: {problem}", err=True)
     _print(path, protocol, which, case)
     if is_record:
         click.echo(f"wirelock: {_LOOK}", err=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -77,8 +77,7 @@ def command(
         found = expectation.compared(expectation.read_expectation(expect, selection), found)
     report = _Json(expect is not None) if form == "json" else _Text(expect is None and target is None)
     try:
-        with ExitStack() as stack:
-            stream = None if target is None else stack.enter_context(_recording(target, selection))
+        with _recording(target, selection) as stream:
             for item in found:
                 _see(item, report, stream)
             if target is not None and report.problems:
@@ -108,19 +107,18 @@ def _check_files(capture: Path, expect: Path | None, target: Path | None, overwr
         raise click.UsageError(f"{target} is there: compare with it by --expect, or say --overwrite")
 
 
-def _recording(target: Path, selection: Selection) -> Any:
-    from contextlib import contextmanager
-
+@contextmanager
+def _recording(target: Path | None, selection: Selection) -> Iterator[TextIO | None]:
+    """Open an expectation with its first line, that is there only when it is whole; None without a target."""
     from wirelock.capture.expectation import header
     from wirelock.capture.sinks import output
 
-    @contextmanager
-    def opened() -> Any:
-        with output(target) as stream:
-            stream.write(f"{header(selection)}\n")
-            yield stream
-
-    return opened()
+    if target is None:
+        yield None
+        return
+    with output(target) as stream:
+        stream.write(f"{header(selection)}\n")
+        yield stream
 
 
 def _see(item: Verdict | Difference, report: _Report, stream: TextIO | None) -> None:

@@ -1,6 +1,7 @@
 """Two values of JSON -> the places in which they differ.
 
-1, 1.0 and true are three values, and 0.0 and -0.0 are two.
+1, 1.0 and true are three values, and 0.0 and -0.0 are two. What a terminal would not print as it is, is
+escaped.
 """
 
 from __future__ import annotations
@@ -31,4 +32,7 @@ def json_differences(one: Any, other: Any, path: str = "") -> Iterator[tuple[str
 
 
 def _text(value: Any) -> str:
-    return NOTHING if value is _ABSENT else json.dumps(value, ensure_ascii=False)
+    if value is _ABSENT:
+        return NOTHING
+    text = json.dumps(value, ensure_ascii=False)
+    return text if text.isprintable() else json.dumps(value)

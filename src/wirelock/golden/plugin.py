@@ -9,6 +9,7 @@ file is one failing test with a reason of one line.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -27,10 +28,14 @@ if TYPE_CHECKING:
     from wirelock.schema.registry import Protocol, Registry
 
 _WHOLE: Final = "wirelock_whole_run"
-_CHOOSING: Final = (
-    "keyword", "markexpr", "deselect", "lf", "stepwise", "collectonly", "setuponly", "setupplan", "picked",
-)  # fmt: skip
-"""The options, of pytest and of plugins, with which a run is meant to leave tests out."""
+_CHOOSING: Final = re.compile(
+    r"-[vqsxl]*[km].*|--(deselect|ignore|ignore-glob|lf|last-failed|sw|stepwise|picked)(=.*)?"
+)
+"""Arguments, of pytest and of plugins, with which somebody leaves tests out of one run.
+
+In a project's addopts they leave tests out of every run: that is no excuse.
+"""
+_NO_RUN: Final = ("collectonly", "setuponly", "setupplan")
 _SHARDS: Final = ("splits", "num_shards")
 """The options of plugins that divide one run between machines."""
 
@@ -195,16 +200,22 @@ def _place(path: Path) -> Path:
 
 
 def _is_whole(config: pytest.Config) -> bool:
-    named = config.args_source is pytest.Config.ArgsSource.ARGS
-    left_out = config.getoption("ignore", None) or config.getoption("ignore_glob", None)
-    return not named and not left_out and config.invocation_params.dir == config.rootpath
+    """Whether a run is of the whole project, whatever its settings leave out."""
+    given, root = config.invocation_params, config.rootpath
+    named = config.args_source is pytest.Config.ArgsSource.ARGS and any(
+        argument in given.args and (given.dir / argument).resolve() != root.resolve()
+        for argument in config.args
+    )
+    left_out = any(argument.startswith("--ignore") for argument in given.args)
+    return not named and not left_out and given.dir == root
 
 
 def _chooses(config: pytest.Config) -> bool:
-    """Whether a run was asked to leave tests out, or is one part of several or no run at all."""
+    """Whether somebody asked to leave tests out, and runs one part of several or nothing at all."""
     worker = hasattr(config, "workerinput")
     parts = any((config.getoption(name, None) or 1) > 1 for name in _SHARDS)
-    return worker or parts or any(config.getoption(name, None) for name in _CHOOSING)
+    chosen = any(_CHOOSING.fullmatch(argument) for argument in config.invocation_params.args)
+    return worker or parts or chosen or any(config.getoption(name, None) for name in _NO_RUN)
 
 
 class GoldenJson(pytest.File):

@@ -1,14 +1,15 @@
 """A file that is replaced whole or not at all, by one writer at a time.
 
 Its new text is written beside it as FILE.new, which only one writer can make, and takes its name when it is
-complete. Whatever fails before that leaves the old file as it is. A writer that was killed leaves its
-FILE.new behind, and the next one says so and writes nothing.
+complete; the next writer waits a little for it. Whatever fails before that leaves the old file as it is. A
+writer that was killed leaves its FILE.new behind, and the next one says so and writes nothing.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +21,9 @@ __all__ = ["NEW", "replacing"]
 
 NEW: Final = ".new"
 """What is added to the name of a file while another is made to take its place."""
+
+_PATIENCE: Final = 2.0
+"""Seconds to wait for another writer: a file takes a few hundredths to be written."""
 
 
 @contextmanager
@@ -33,9 +37,9 @@ def replacing(path: Path) -> Iterator[TextIO]:
     new = target.with_name(target.name + NEW)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        descriptor = _opened(new)
     except FileExistsError:
-        if not new.exists():  # a file stands where a folder has to be
+        if not target.parent.is_dir():  # a file stands in its place
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
         raise GoldenError(
             f"{new} exists: another wirelock writes {target.name}, or was killed doing so;"
@@ -58,6 +62,21 @@ def replacing(path: Path) -> Iterator[TextIO]:
             problem.filename = str(path)
         raise
     _sync_folder(target.parent)
+
+
+def _opened(new: Path) -> int:
+    """Make a file that must not be there, after a little patience with a writer who is about to end.
+
+    Raises FileExistsError where it still is there.
+    """
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        except FileExistsError:
+            if time.monotonic() >= end:
+                raise
+            time.sleep(0.02)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -233,9 +233,13 @@ class Protocol:
         if len(versions) == len(self.versions):
             return self
         migrations = [item for item in self.migrations if item.new in versions]
-        retired = self.retired & versions.keys()
         return Protocol(
-            self.name, versions, tag=self.tag, repeats=self.repeats, migrations=migrations, retired=retired
+            self.name,
+            versions,
+            tag=self.tag,
+            repeats=self.repeats,
+            migrations=migrations,
+            retired=self.retired & versions.keys(),
         )
 
     def hello(self) -> Hello:
