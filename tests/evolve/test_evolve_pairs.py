@@ -10,6 +10,7 @@ import pytest
 from construct import Array, Byte, Const, Int16ub, Int16ul, Struct, this
 
 from wirelock import Protocol, Record, Registry, checksums, opaque, scaled
+from wirelock.evolve.compare import compare_versions
 from wirelock.evolve.pairs import Pair, judge, live_pairs
 from wirelock.evolve.report import pair_lines
 from wirelock.evolve.sides import Version, side_of_registry
@@ -116,6 +117,27 @@ TAGS = [
     (Struct("m" / Const(b"M"), "v" / Const(1, Byte)),
      Struct("m" / Const(b"M"), "v" / Const(1, Byte), "x" / Byte), ""),
 ]  # fmt: skip
+
+
+FOLLOWING = [
+    lambda size: cs.PaddedString(size, "ascii"),
+    lambda size: cs.Bytes(size),
+    lambda size: cs.FixedSized(size, cs.GreedyBytes),
+    lambda size: cs.Padded(size, cs.Byte),
+    lambda size: cs.Padding(size),
+    lambda size: cs.If(size > 1, cs.Byte),
+    lambda size: cs.Switch(size, {1: cs.Byte, 2: Int16ub}),
+    lambda size: cs.Computed(size),
+    lambda size: cs.RepeatUntil(lambda x, lst, ctx: x == 3, cs.Byte),
+]
+
+
+@pytest.mark.parametrize("made", FOLLOWING, ids=range(len(FOLLOWING)))
+def test_an_expression_follows_a_renamed_field(made: Any) -> None:
+    old, new = (version(1, Struct(name / Byte, "x" / made(getattr(this, name)))) for name in ("a", "b"))
+    assert {finding.rule.id for finding in compare_versions(old, new)} == {"FIELD_SAME_NAME"}
+    pair = judge(old, new)
+    assert pair.compatible and pair.forward.tried > 0
 
 
 @pytest.mark.parametrize(("was", "now", "told"), TAGS, ids=range(len(TAGS)))

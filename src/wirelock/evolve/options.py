@@ -33,6 +33,7 @@ from wirelock.layout.nodes import (
     Scaled,
     Sized,
     Switch,
+    Text,
     Time,
     Type,
     Until,
@@ -113,6 +114,8 @@ def _expressions(kind: Type) -> Iterator[Expression]:
             yield from _stated(stated)
         case Sized(extent=stated):
             yield from _stated(stated)
+        case Text(inner=inner):
+            yield from _expressions(inner)
 
 
 def _stated(found: Any) -> Iterator[Expression]:

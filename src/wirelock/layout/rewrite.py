@@ -19,6 +19,7 @@ from wirelock.layout.nodes import (
     Select,
     Sized,
     Switch,
+    Text,
     Type,
     Until,
 )
@@ -79,6 +80,8 @@ def with_expressions(
             return replace(kind, key=change(key))
         case Computed(expression=expression):
             return replace(kind, expression=change(expression))
+        case Text(inner=inner):  # where its bytes are is a part of it
+            return replace(kind, inner=with_expressions(inner, change, until))  # type: ignore[arg-type]
     return kind
 
 
