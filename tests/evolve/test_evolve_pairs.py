@@ -69,6 +69,8 @@ MISREADS = [
     ("mapping", Struct("a" / cs.Mapping(Byte, {"x": 0, "y": 1})),
      Struct("a" / cs.Mapping(Byte, {"y": 0, "x": 1})),
      {"value": "a is 0 x to v1, 0 y to v2"}),
+    ("a name for what follows from others", Struct(cs.Rebuild(Byte, this.a), "a" / Byte),
+     Struct("b" / cs.Rebuild(Byte, this.a), "a" / Byte), {}),
     ("bytes", Struct("a" / cs.Bytes(1), "b" / cs.Bytes(1)), Struct("b" / cs.Bytes(1), "a" / cs.Bytes(1)),
      {"value": "a is 01 to v1, 00 to v2"}),
     ("a field renamed", Struct("a" / Byte, "xs" / Array(this.a, Byte)),

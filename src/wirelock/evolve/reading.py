@@ -53,15 +53,19 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a layout makes of a packet: the one fault, or a value for each path."""
+    """What a layout makes of a packet: the one fault, or a value for each path.
+
+    `hidden` are values that follow from others and that the record does not have.
+    """
 
     fault: Fault | None
     leaves: dict[str, Leaf]
+    hidden: tuple[Leaf, ...] = ()
 
     def within(self, prefix: str) -> Reading:
         """Return this reading with a prefix before all paths of values."""
         found = (replace(leaf, path=prefix + leaf.path) for leaf in self.leaves.values())
-        return Reading(self.fault, {leaf.path: leaf for leaf in found})
+        return replace(self, leaves={leaf.path: leaf for leaf in found})
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +101,7 @@ def read(layout: Layout, data: bytes, *, repeats: bool = False) -> Reading:
     """Return what a layout makes of a datagram: exactly one record, or with `repeats` one or more."""
     if not repeats:
         fault, reader = read_through(layout, data)
-        return Reading(fault, {} if fault else _leaves(reader, ""))
+        return Reading(fault, {}) if fault else _reading(_leaves(reader, ""))
     at, number, found = 0, 0, dict[str, Leaf]()
     while at < len(data) or not number:
         fault, reader = read_through(layout, data, at, exact=False)
@@ -107,7 +111,12 @@ def read(layout: Layout, data: bytes, *, repeats: bool = False) -> Reading:
             return Reading(fault.within(f"[{number}]", 0), {})
         found |= _leaves(reader, f"[{number}].")
         at, number = reader.byte, number + 1
-    return Reading(None, found)
+    return _reading(found)
+
+
+def _reading(found: dict[str, Leaf]) -> Reading:
+    hidden = tuple(leaf for path, leaf in found.items() if not _told(path))
+    return Reading(None, {path: leaf for path, leaf in found.items() if _told(path)}, hidden)
 
 
 def _leaves(reader: LayoutReader, prefix: str) -> dict[str, Leaf]:
@@ -115,9 +124,7 @@ def _leaves(reader: LayoutReader, prefix: str) -> dict[str, Leaf]:
     for mark in reader.trail.marks:
         path, kind = prefix + mark.path, plain(mark.kind)
         found.pop(path, None)  # what is around a value has its path, and comes before it
-        if not isinstance(kind, Array | Layout | Nothing | Padding | nodes.Sequence | Terminated) and _told(
-            path
-        ):
+        if not isinstance(kind, Array | Layout | Nothing | Padding | nodes.Sequence | Terminated):
             found[path] = Leaf(path, mark.kind, mark.value, _bits(mark))
     return found
 
@@ -159,7 +166,7 @@ def misreads(old: Reading, new: Reading) -> Iterator[Misread]:
 
 
 def _all_bits(reading: Reading) -> set[int]:
-    return {bit for leaf in reading.leaves.values() for bit in leaf.bits}
+    return {bit for leaf in (*reading.leaves.values(), *reading.hidden) for bit in leaf.bits}
 
 
 def _same(old: Leaf, new: Leaf) -> bool:
