@@ -5,12 +5,23 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.command import SESSION, capture_of, copy_project, done, refused, run, write, write_project
+from tests.cli.command import (
+    ENVIRONMENT,
+    SESSION,
+    capture_of,
+    copy_project,
+    done,
+    refused,
+    run,
+    write,
+    write_project,
+)
 from tests.cli.test_cli_lock import LOCK, V1_FILE, edit
 
 NOW = "the protocols as they are"
@@ -46,6 +57,28 @@ def swap_fields(project: Path) -> None:
     write(project / V1_FILE, swapped.replace("    ?: int\n", "    b: int\n"))
 
 
+def without_version_1(project: Path) -> None:
+    init = project / "protocol/rotation/__init__.py"
+    edit(init, "{1: RotationV1, 2: RotationV2, ", "{2: RotationV2, ")
+    edit(init, "migrations=MIGRATIONS", "migrations=MIGRATIONS[1:]")
+
+
+LOCK_ALL = """
+from pathlib import Path
+from wirelock.lock.lockfile import Lock, updated, write_lock
+from wirelock.schema.project import find_project
+
+project = find_project(Path.cwd())
+project.lock.unlink(missing_ok=True)
+write_lock(project.lock, updated(Lock(), project.load(), {}))
+"""
+
+
+def lock_as_it_is(project: Path) -> None:
+    """Write a lock anew, with all that is there, good or bad."""
+    subprocess.run([sys.executable, "-c", LOCK_ALL], cwd=project, env=ENVIRONMENT, check=True)
+
+
 def test_nothing_differs(repository: Path) -> None:
     assert f"HEAD, {NOW}: no differences" in done(run("diff", "HEAD", cwd=repository))
     assert "no differences" in done(run("diff", "HEAD", "HEAD", cwd=repository))
@@ -69,8 +102,7 @@ def test_a_change_since_a_revision(repository: Path) -> None:
 def test_two_revisions_and_two_locks(repository: Path) -> None:
     old = (repository / LOCK).read_bytes()
     swap_fields(repository)
-    (repository / LOCK).unlink()
-    done(run("lock", cwd=repository))
+    lock_as_it_is(repository)
     commit(repository, "swapped")
     told = run("diff", "HEAD~1", "HEAD", cwd=repository)
     assert told.code == 1 and "FIELD_SAME_POSITION" in told.out
@@ -86,20 +118,21 @@ def test_two_revisions_and_two_locks(repository: Path) -> None:
 
 
 def test_a_version_that_is_gone(repository: Path) -> None:
-    edit(repository / "protocol/rotation/__init__.py", "{1: RotationV1, 2: RotationV2}", "{2: RotationV2}")
+    without_version_1(repository)
     outcome = run("diff", "HEAD", cwd=repository)
     assert outcome.code == 1
     assert "rotation v1\n  wire    VERSION_NO_DELETE  version: was there, now absent" in outcome.out
     edit(repository / "protocol/__init__.py", "Registry(rotation, snapshot)", "Registry(snapshot)")
     outcome = run("diff", "HEAD", cwd=repository)
-    assert outcome.out.count("PROTOCOL_NO_DELETE") == 2
+    assert outcome.out.count("PROTOCOL_NO_DELETE") == 3
 
 
 def test_a_new_version_is_no_finding(project: Path) -> None:
-    edit(project / "protocol/rotation/__init__.py", "{1: RotationV1, 2: RotationV2}", "{2: RotationV2}")
-    (project / LOCK).unlink()
-    done(run("lock", cwd=project))
-    edit(project / "protocol/rotation/__init__.py", "{2: RotationV2}", "{1: RotationV1, 2: RotationV2}")
+    init = project / "protocol/rotation/__init__.py"
+    whole = init.read_text("utf-8")
+    without_version_1(project)
+    lock_as_it_is(project)
+    write(init, whole)
     assert "no differences" in done(run("diff", LOCK, cwd=project))
 
 
@@ -269,7 +302,7 @@ def test_code_quality_for_gitlab(pings: Path) -> None:
 
 
 def test_annotations_of_what_is_gone_are_at_the_lock(repository: Path) -> None:
-    edit(repository / "protocol/rotation/__init__.py", "{1: RotationV1, 2: RotationV2}", "{2: RotationV2}")
+    without_version_1(repository)
     told = run("diff", "HEAD", "--format", "github", cwd=repository)
     assert told.out.startswith(f"::error file={LOCK},line=1,title=VERSION_NO_DELETE::rotation v1: version")
     assert done(run("diff", "HEAD", "HEAD", "--format", "github", cwd=repository)) == ""
@@ -282,7 +315,7 @@ def test_what_gives_exit_code_1(pings: Path) -> None:
     assert run(*versions, "--fail-on", "record", cwd=pings).code == 0
     assert run(*versions, "--fail-on", "record", "--fail-on", "name", cwd=pings).code == 1
     assert run(*versions, "--fail-on", "pairs", cwd=pings).code == 1
-    assert run("lock", cwd=pings).code == 0
+    lock_as_it_is(pings)
     assert run("diff", "wirelock.lock", "wirelock.lock", cwd=pings).code == 0
     assert run("diff", "wirelock.lock", "--fail-on", "pairs", cwd=pings).code == 1
     # Of snapshot the tag tells the versions apart; those of rotation have none, and v1 refuses flags.
