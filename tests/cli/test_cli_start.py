@@ -7,6 +7,8 @@ import pytest
 
 from tests.cli.command import ENVIRONMENT, copy_project, done, refused, run, write
 
+LOCK = "protocol/wirelock.lock"
+
 
 def run_tests(project, *arguments):
     """Run the project's own tests; return the last line."""
@@ -120,6 +122,7 @@ def test_the_flow_of_an_author(tmp_path):
     assert (outcome.code, outcome.out) == (1, "game v1: status: was released, now retired\n")
     assert done(run("retire", "game/v1", cwd=project)) == "game v1: retired\n"
     assert done(run("check", cwd=project)).endswith(": no drift\n")
+    assert done(run("diff", LOCK, cwd=project)) == f"{LOCK}, the protocols as they are: no differences\n"
     assert done(run("show", cwd=project)).startswith("game/v1  retired  ")
     refused(run("retire", "game/v1", cwd=project), "game/v1 is retired already")
     refused(run("release", "game/v1", cwd=project), "game v1 is retired")
@@ -130,6 +133,7 @@ def test_the_flow_of_an_author(tmp_path):
     text = init.read_text("utf-8").replace("{1: GameV1, 2: GameV2}", "{2: GameV2}")
     write(init, text.replace("migrations=MIGRATIONS, retired=[]", "migrations=()"))
     (project / "fixtures/game/v1.json").unlink()
+    assert "no differences" in done(run("diff", LOCK, cwd=project))
     assert done(run("check", cwd=project)).endswith(": no drift\n")
     assert '"status": "retired"' in (project / "protocol/wirelock.lock").read_text("utf-8")
 

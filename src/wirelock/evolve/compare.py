@@ -29,7 +29,10 @@ class Finding:
 
 
 def compare_sides(old: Side, new: Side) -> list[Finding]:
-    """Return what differs between two sides, version by version. A new version is no finding."""
+    """Return what differs between two sides, version by version.
+
+    A new version is no finding, nor is a retired one that is gone.
+    """
     if old.chosen and new.chosen:
         return compare_versions(old.versions[0], new.versions[0])
     protocols = {version.protocol for version in new.versions}
@@ -38,6 +41,8 @@ def compare_sides(old: Side, new: Side) -> list[Finding]:
         partner = new.find(version.protocol, version.number)
         if partner is not None:
             found += compare_versions(version, partner)
+            continue
+        if version.entry.retired:
             continue
         aspect = "version" if version.protocol in protocols else "protocol"
         gone = Difference("", aspect, "there", ABSENT)

@@ -110,7 +110,8 @@ def live_pairs(old: Side, new: Side) -> Iterator[tuple[Version, Version]]:
         partner = new.find(version.protocol, version.number)
         if partner is not None and partner.entry.digest != version.entry.digest:
             yield version, partner
-    for one, other in combinations(new.versions, 2):
+    live = [version for version in new.versions if not version.entry.retired]
+    for one, other in combinations(live, 2):
         if one.protocol == other.protocol:
             yield one, other
 

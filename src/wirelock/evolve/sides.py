@@ -58,7 +58,12 @@ def side_of_registry(registry: Registry, name: str) -> Side:
         Version(
             protocol.name,
             number,
-            Entry(protocol.layout(number), protocol.tag, repeats=protocol.repeats),
+            Entry(
+                protocol.layout(number),
+                protocol.tag,
+                repeats=protocol.repeats,
+                retired=number in protocol.retired,
+            ),
             protocol.versions[number],
         )
         for protocol in registry
