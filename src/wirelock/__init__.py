@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from wirelock.schema.registry import Parsed, Protocol, Registry
     from wirelock.schema.rules import Rule
     from wirelock.schema.state import state_hash
+    from wirelock.schema.validators import versioned
 
 __version__ = "0.1.0.dev0"
 
@@ -58,13 +59,14 @@ _HOMES = {
     "wirelock.schema.record": ("Record", "derived", "layout_of"),
     "wirelock.schema.registry": ("Parsed", "Protocol", "Registry"),
     "wirelock.schema.rules": ("Rule",),
+    "wirelock.schema.validators": ("versioned",),
     "wirelock.schema.state": ("state_hash",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Record", "Protocol", "Registry", "Rule", "derived", "layout_of", "Parsed", "Migration", "Lossy", "Hello",
-    "state_hash",
+    "state_hash", "versioned",
     "abs_", "min_", "max_", "LsbBitStruct", "scaled", "quantised", "ticks", "opaque",
     "SchemaError", "DecodeError", "EncodeError", "CaptureError", "MigrationError", "NegotiationError",
     "WirelockError", "Fault",

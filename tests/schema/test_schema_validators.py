@@ -30,6 +30,7 @@ from wirelock import (
     layout_of,
     max_,
     min_,
+    versioned,
 )
 from wirelock.layout.canonical import expression_to_json
 
@@ -462,3 +463,30 @@ def test_rules_may_come_from_any_iterable():
 def test_a_message_of_many_lines_reads_as_one():
     cls = make("R", Struct("a" / Byte), {"a": int}, rules=(Rule("small", this.a < 5, "first\nsecond"),))
     assert "\n" not in str(error_of(cls.parse, b"\5"))
+
+
+def test_a_version_of_a_validator_is_part_of_the_layout():
+    def record(version):
+        def small(value):
+            return value
+
+        if version:
+            small = versioned(version)(small)
+
+        class Small(Record, layout=Struct("x" / Byte)):
+            x: Annotated[int, AfterValidator(small)]
+
+            @field_validator("x")
+            @classmethod
+            @versioned(version or 1)
+            def check(cls, value):
+                return value
+
+        return layout_of(Small).validators
+
+    names = [name.rpartition(".")[2] for name in record(2)]
+    assert names == ["after validator check version 2 of x", "small version 2 of x"]
+    assert record(None)[1].endswith("small of x") and record(3) != record(2)
+    for version in (0, True, "1"):
+        with pytest.raises(SchemaError, match="count versions from 1"):
+            versioned(version)

@@ -78,6 +78,7 @@ from wirelock.schema.scalars import (
     scaled_metadata,
     wide_metadata,
 )
+from wirelock.schema.validators import validator_name
 
 PYTHON_VALIDATORS = (AfterValidator, BeforeValidator, PlainValidator, WrapValidator, at.Predicate)
 
@@ -238,7 +239,9 @@ class Lowering(Choices):
         path, limits = f"{self.record}.{where}", []
         for item in ungrouped(metadata):
             if isinstance(item, PYTHON_VALIDATORS):
-                self.validators.append(f"{type(item).__name__} {_function_name(item)} of {where}")
+                self.validators.append(
+                    f"{type(item).__name__} {validator_name(getattr(item, 'func', item))} of {where}"
+                )
             elif isinstance(item, at.Unit | str | Strict):
                 continue
             else:
@@ -306,11 +309,6 @@ def lower_fields(
             item = replace(item, type=fitted.kind)
         lowered.append(item)
     return replace(layout, fields=tuple(lowered)), found
-
-
-def _function_name(validator: Any) -> str:
-    function = getattr(validator, "func", validator)
-    return getattr(function, "__qualname__", None) or type(function).__name__
 
 
 def _pairs(members: dict[str, int]) -> str:

@@ -24,6 +24,7 @@ from wirelock.schema.lower import Lowering, lower_fields
 from wirelock.schema.making import make_of
 from wirelock.schema.rules import Rule, read_rules
 from wirelock.schema.scalars import JSON_CONFIG
+from wirelock.schema.validators import python_validators
 
 __all__ = ["Buffer", "Record", "derived", "layout_of"]
 
@@ -62,7 +63,7 @@ class Wire:
         lowering = Lowering(record.__name__)
         lowering.name(record, None, "the record itself")
         _, self.validated_as = lower_fields(bare, annotations, lowering)
-        self.validators = (*_python_validators(record), *lowering.validators)
+        self.validators = (*python_validators(record), *lowering.validators)
         self.names: Names = {
             **lowering.names,
             record.__name__: Template(record, make_of(record), self.validate),
@@ -368,22 +369,3 @@ def _set_field(cls: type[Record], item: Any, annotation: Any) -> None:
         raise SchemaError(
             f"{cls.__name__}.{item.label}", "no other field implies this one", "leave out derived()"
         )
-
-
-def _python_validators(cls: type[Record]) -> tuple[str, ...]:
-    """Name everything in Python that pydantic runs on the record and other engines cannot."""
-    made = cls.__pydantic_decorators__
-    found = []
-    for name, field in made.field_validators.items():
-        found.append(f"{field.info.mode} validator {name} of {', '.join(field.info.fields)}")
-    for name, old in made.validators.items():
-        found.append(f"validator {name} of {', '.join(old.info.fields)}")
-    found += [f"validator {name}" for name in made.root_validators]
-    for name, model in made.model_validators.items():
-        if name != "_complete":
-            found.append(f"{model.info.mode} validator {name}")
-    if cls.model_post_init is not BaseModel.model_post_init:
-        found.append("model_post_init")
-    if cls.__private_attributes__:
-        found.append(f"private attributes {', '.join(cls.__private_attributes__)}")
-    return tuple(found)
