@@ -161,6 +161,9 @@ WRONG = {
     "no version": (("release", "rotation"), "which version of rotation?"),
     "unknown": (("release", "rotation/v9"), "no version 'v9'"),
     "retire nothing": (("retire", "rotation/v9"), "is no released version"),
+    "retire a number too long": (("retire", "rotation/v" + "9" * 5000), "is no released version"),
+    "retire another spelling": (("retire", "rotation/v01"), "is no released version"),
+    "no name at all": (("init", ""), "name the folder"),
     "retire all": (("retire", "rotation"), "is no released version"),
 }
 

@@ -494,3 +494,27 @@ def test_how_it_is_spelled_leaves_the_digest_alone():
         Struct("a" / construct.Bitwise(construct.Octet), "b" / ("x" / Int16ul)[2]),
     ]
     assert len({digest(walk(source)) for source in same}) == 1
+
+
+def test_json_that_could_not_be_run_is_refused():
+    def changed(**more):
+        layout = walk(Struct("n" / Byte, "d" / construct.Bytes(this.n)))
+        found = json.loads(json.dumps(layout_to_json(layout)))
+        found["fields"][0] |= more.pop("field", {})
+        found["fields"][1] |= more.pop("other", {})
+        return found | more
+
+    layout_from_json(changed())
+    rule = {"name": "r", "doc": ""}
+    for found in (
+        changed(field={"limits": {"le": None}}),
+        changed(field={"limits": {"multiple_of": 0}}),
+        changed(field={"limits": {"one_of": []}}),
+        changed(other={"limits": {"min_length": -1}}),
+        changed(other={"length": "nope"}),
+        changed(other={"length": "_.n"}),
+        changed(rules=[rule | {"holds": ["==", "nope", 1]}]),
+        changed(rules=[rule | {"holds": ["==", ["len", "n.x"], 1]}]),
+    ):
+        with pytest.raises(SchemaError):
+            layout_from_json(found)

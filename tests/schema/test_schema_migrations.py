@@ -1,7 +1,7 @@
 """Migrations: chains, what they lose, what is refused, and the laws that hold for every one."""
 
 import pytest
-from construct import Byte, Const, Int16ub, PrefixedArray, Struct
+from construct import Byte, Const, Float32l, Int16ub, PrefixedArray, Struct
 
 from protocol import PROTOCOLS
 from protocol.rotation import PoseFlags, RotationV1, RotationV2, RotationV3
@@ -91,7 +91,7 @@ REFUSED = {
     ),
     "a value that does not fit": (
         lambda: CHAIN.downgrade(B(x=300, y=0), 1, allow="y"),
-        "chain v2 to v1: the step refuses the record: 1 validation",
+        "chain v2 to v1: the step refuses the record: x: Input should be less than or equal to 255",
     ),
     "another class": (
         lambda: Protocol("p", {1: A, 2: B}, tag=("v",), migrations=[Migration(1, 2, up=lambda a: a)]).latest(
@@ -127,6 +127,8 @@ def test_other_records_and_versions():
         CHAIN.latest(RotationV1(largest_index=3, a=0, b=0, c=0))
     with pytest.raises(ValueError, match="chain has no version 3"):
         CHAIN.migrate(A(x=1), 3)
+    with pytest.raises(ValueError, match=r"chain has no version 2\.0"):
+        CHAIN.migrate(A(x=1), 2.0)
     with pytest.raises(ValueError, match="v2 of chain is newer than the record"):
         CHAIN.downgrade(A(x=1), 2)
 
@@ -155,6 +157,13 @@ MISTAKES = {
     "a loss of nothing": (lambda: Lossy(), "names no field"),
     "a loss that is no field": (lambda: Lossy("a b"), "names no field"),
     "one class twice": (lambda: Protocol("p", {1: A, 2: A}), "two versions have one Record class"),
+    "no versions": (lambda: Protocol("p", [A]), "a protocol without versions"),
+    "no name": (lambda: Protocol(None, {1: A}), "a protocol's name"),
+    "a key that is no name": (lambda: Protocol("p", {1: A}, keys=(1,)), "keys is (1,)"),
+    "a tag that is no name": (lambda: Protocol("p", {1: A}, tag=("v", 1)), "tag is ('v', 1)"),
+    "one migration alone": (lambda: Protocol("p", {1: A}, migrations=1), "migrations is 1"),
+    "one retired alone": (lambda: Protocol("p", {1: A}, retired=1), "retired is 1"),
+    "a step that is no function": (lambda: Lossy("a")(len), "is no function of yours"),
     "retired and not there": (lambda: Protocol("p", {1: A}, retired=[2]), "v2 is retired, but there is none"),
 }
 
@@ -216,6 +225,59 @@ BROKEN = {
         "p v1 up to v2: A(v=1, x=0): B: x: -1 is not in",
     ),
 }
+
+
+class F1(Record, layout=Struct("v" / Const(1, Byte), "f" / Float32l)):
+    v: int
+    f: float
+
+
+class F2(Record, layout=Struct("v" / Const(2, Byte), "f" / Float32l)):
+    v: int
+    f: float
+
+
+def test_the_sign_of_zero_is_a_loss():
+    step = Migration(1, 2, up=lambda old: F2(f=old.f + 0.0), down=lambda new: F1(f=new.f))
+    protocol = Protocol("p", {1: F1, 2: F2}, tag=("v",), migrations=[step])
+    assert (
+        "f of F1(v=1, f=-0.0) does not come back"
+        in broken_laws(protocol.migrations, step, [F1(f=-0.0)], [])[0]
+    )
+    assert broken_laws(protocol.migrations, step, [F1(f=0.0), F1(f=1.5)], [F2(f=0.5)]) == []
+
+
+def raising(problem):
+    def step(record):
+        raise problem
+
+    return step
+
+
+BUGS = [
+    AttributeError("nope"),
+    KeyError("x"),
+    ZeroDivisionError(),
+    StopIteration(),
+    SystemExit(0),
+    OSError(2, "no"),
+]
+
+
+@pytest.mark.parametrize("problem", BUGS, ids=lambda problem: type(problem).__name__)
+def test_a_step_that_raises_anything_is_told_in_one_line(problem):
+    for migration in (
+        Migration(1, 2, up=raising(problem)),
+        Migration(1, 2, up=up, down=raising(problem)),
+        Migration(1, 2, up=up, keeps=lambda old, new: raising(problem)(old)),
+    ):
+        found = laws(migration)
+        assert f"the step raises {type(problem).__name__}" in found[0] and "\n" not in found[0]
+
+
+def test_a_record_that_was_never_validated_is_told():
+    found = laws(Migration(1, 2, up=lambda old: B.model_construct(), down=down))
+    assert found[0].startswith("p v1 up to v2: A(v=1, x=0): ")
 
 
 @pytest.mark.parametrize("name", BROKEN)

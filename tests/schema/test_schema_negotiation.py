@@ -125,6 +125,7 @@ BAD = {
     "no object": "[]",
     "nothing": "",
     "a number": "5",
+    "a truth for a format": json.dumps(GOOD | {"wirelock_hello": True}),
     "another format": json.dumps(GOOD | {"wirelock_hello": 2}),
     "no protocol": json.dumps(GOOD | {"protocol": 5}),
     "no versions": json.dumps(GOOD | {"versions": []}),
@@ -157,6 +158,17 @@ def test_any_text_is_a_hello_or_refused(text):
         OURS.negotiate(text)
     except NegotiationError as error:
         assert str(error).isprintable()
+
+
+def test_what_a_peer_sent_does_not_fill_the_log():
+    parts = dict(GOOD["versions"]["1"]["parts"]) | {"x" * 9000: "0" * 8}
+    for versions in (
+        {"1": {"fingerprint": "0" * 16, "parts": parts}},
+        {str(number): {"fingerprint": "0" * 16, "parts": {}} for number in range(100, 3000)},
+    ):
+        with pytest.raises(NegotiationError) as caught:
+            OURS.negotiate(json.dumps(GOOD | {"versions": versions}))
+        assert len(str(caught.value)) < 300
 
 
 def test_a_path_of_the_peers_does_not_reach_a_terminal_as_it_is():

@@ -347,3 +347,15 @@ def test_every_obstacle_is_found_at_once(name):
 def test_what_has_no_obstacles_is_what_walk_reads(name):
     schema, _ = SCHEMAS[name]
     assert explain(schema) == (walk(schema), [])
+
+
+def test_constructs_that_are_renamed_without_end_are_told():
+    deep = Byte
+    for _ in range(1500):
+        deep = "a" / deep
+    module = ModuleType("deep")
+    module.SCHEMA = Struct("x" / deep)
+    layout, obstacles = explain(module.SCHEMA)
+    assert not obstacles
+    text, obstacles = suggest(layout, module.SCHEMA, module, "SCHEMA")
+    assert text == "" and "nested too deeply" in obstacles[0].problem

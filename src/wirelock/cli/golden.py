@@ -95,6 +95,9 @@ def check(what: str | None, protocols: str | None) -> int:
     if failed:
         click.echo(_count(failed, "failure"))
         return 1
+    if not paths:
+        click.echo("there is no golden file: nothing was checked")
+        return 1
     click.echo(f"{_count(len(paths), 'golden file')}, {total} cases and poses: all hold on every engine")
     return 0
 

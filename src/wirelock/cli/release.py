@@ -35,7 +35,7 @@ def release(names: tuple[str, ...], everything: bool, dry_run: bool, protocols: 
     if bool(names) is everything:
         raise click.UsageError("name the versions to release, such as rotation/v3, or say --all")
     drafts = lockfile.drafts(old, registry)
-    chosen = drafts if everything else [_draft(registry, old, name) for name in names]
+    chosen = drafts if everything else [_draft(registry, old, name) for name in dict.fromkeys(names)]
     if not chosen:
         click.echo("there is no draft: all versions are released")
         return 0
@@ -129,17 +129,17 @@ def retire(name: str, protocols: str | None) -> int:
 
     project = project_of(protocols)
     registry, old = project.load(), lock_of(project)
-    protocol_name, slash, number = name.partition("/v")
-    key = protocol_name, int(number) if number.isdecimal() else -1
-    if not slash or key not in old.entries:
-        known = ", ".join(f"{protocol}/v{version}" for protocol, version in old.entries) or "none"
-        raise click.UsageError(f"{name!r} is no released version: there are {known}")
+    labels = {f"{protocol}/v{version}": (protocol, version) for protocol, version in old.entries}
+    if name not in labels:
+        known = ", ".join(labels) or "none"
+        raise click.UsageError(f"{name!r:.60} is no released version: there are {known}")
+    key = protocol_name, number = labels[name]
     if old.entries[key].retired:
         raise click.UsageError(f"{name} is retired already")
     protocol = registry[protocol_name] if protocol_name in registry else None  # noqa: SIM401 - no dict
-    if protocol is not None and key[1] in protocol.versions and key[1] not in protocol.retired:
-        remedy = f"write retired=[{key[1]}] in its Protocol, or leave the version out, and run this again"
+    if protocol is not None and number in protocol.versions and number not in protocol.retired:
+        remedy = f"write retired=[{number}] in its Protocol, or leave the version out, and run this again"
         raise LockError(f"{name} is still offered to peers: {remedy}")
     lockfile.write_lock(project.lock, lockfile.retire(old, *key))
-    click.echo(f"{protocol_name} v{key[1]}: retired")
+    click.echo(f"{protocol_name} v{number}: retired")
     return 0

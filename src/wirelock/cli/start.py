@@ -18,6 +18,8 @@ def init(folder: Path) -> int:
     """
     from wirelock.scaffold.project import create
 
+    if folder.name in ("", ".", ".."):
+        raise click.UsageError("name the folder, which names the protocol: wirelock init game")
     folder = folder if folder.is_absolute() else Path.cwd() / folder
     for path in create(folder, folder.name):
         click.echo(f"wrote {path.relative_to(folder.parent)}")

@@ -57,7 +57,12 @@ def summing(kind: Checksum, data: bytes) -> int | bytes:
 def checksum_fault(
     kind: Checksum, found: Any, data: bytes, path: str, byte: int | None = None
 ) -> Fault | None:
-    """Return the fault of a checksum that is not that of the bytes it covers; None if it is."""
+    """Return the fault of a checksum that is not that of the bytes it covers; None if it is.
+
+    A layout out of a lock has no code: what it reads is not judged.
+    """
+    if kind.code is None:
+        return None
     wanted = summed(kind, data)
     if found == wanted:
         return None
@@ -97,7 +102,12 @@ def _stale_inside(given: Any, written: Any) -> Fault | None:
 
 
 def decoded(kind: Opaque, raw: bytes, path: str, byte: int) -> tuple[Any, Fault | None]:
-    """Return what the code reads from bytes, and the fault where it does not, or would write others."""
+    """Return what the code reads from bytes, and the fault where it does not, or would write others.
+
+    A layout out of a lock has no code: the bytes stand for themselves.
+    """
+    if kind.code is None:
+        return raw, None
     stream = io.BytesIO(raw)
     try:
         value = kind.code.parse_stream(stream)

@@ -20,7 +20,7 @@ from wirelock.evolve.renames import aligned
 from wirelock.evolve.search import mutations, packets
 from wirelock.evolve.sides import Side, Version
 from wirelock.layout.nodes import Constant, Field, Integer, Layout, layouts_in, plain
-from wirelock.schema.registry import constant_octets
+from wirelock.schema.tags import constant_octets
 
 __all__ = ["Direction", "MisreadPacket", "Pair", "judge", "live_pairs", "read_both", "runnable"]
 

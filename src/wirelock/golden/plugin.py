@@ -248,10 +248,15 @@ class GoldenJson(pytest.File):
         else:
             yield from self._items(file.poses, protocol, file.version)
         for migration in protocol.migrations:
-            if migration.new == file.version:
-                made: MigrationItem = MigrationItem.from_parent(self, name=f"[from v{migration.old}]")
+            alone = migration.old == file.version and not self._path_of(migration.new).exists()
+            if migration.new == file.version or alone:
+                name = f"[to v{migration.new}]" if alone else f"[from v{migration.old}]"
+                made: MigrationItem = MigrationItem.from_parent(self, name=name)
                 made.project, made.protocol, made.migration = self.collection.project, protocol, migration
                 yield made
+
+    def _path_of(self, version: int) -> Path:
+        return self.path.with_name(f"v{version}.json")
 
     def _problem(self, problem: WirelockError) -> pytest.Item:
         made: _Problem = _Problem.from_parent(self, name="[file]")

@@ -317,7 +317,7 @@ def digest_problem(file: GoldenFile, protocol: Protocol) -> list[str]:
     label = protocol.label(file.version)
     return [
         f"the file is of another layout: its digest is {file.digest}, that of {label} is {digest};"
-        " undo the change of the layout, or write the new digest if no one uses it yet"
+        " undo the change of the layout; of a draft, write the new digest or delete the file"
     ]
 
 

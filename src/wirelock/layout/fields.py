@@ -70,7 +70,10 @@ def _renamed(name: Any) -> str:
 
 
 def check_behind(fields: list[Field], kind: Type, at: Place) -> None:
-    """Refuse what takes bytes behind a field that takes all of them, or takes them where it is absent."""
+    """Refuse what takes bytes behind a field that takes all of them, or takes them where it is absent.
+
+    `fields` are those before it that depend on the end of their region.
+    """
     for field in fields:
         reach, size = reach_of(field.type), size_of(kind)
         if reach == "rest" and size.highest != 0 and kind is not UNKNOWN:

@@ -50,6 +50,7 @@ from wirelock.layout.nodes import (
 )
 from wirelock.layout.operators import OPERATORS, takes
 from wirelock.layout.positions import Cursor, reordered
+from wirelock.layout.sound import check_sound
 from wirelock.layout.terms import (
     LIMITS,
     Expression,
@@ -73,6 +74,7 @@ def layout_from_json(found: Any, phase: int = 0) -> Layout:
         layout = _layout(found, phase)
         if layout_to_json(layout) != found:
             raise ValueError("it says more than a layout can, or says it otherwise")
+        check_sound(layout)
         return layout
     except (KeyError, TypeError, ValueError, AttributeError, IndexError) as problem:
         raise SchemaError("", f"the JSON is no layout: {type(problem).__name__} {problem}") from None

@@ -102,7 +102,7 @@ def _content(source: Any, at: Place) -> Bytes:
     if found != Bytes(Rest()):
         raise at.refuse(
             f"{kind_name(source)} around {called(plain(found))}",
-            "put it around GreedyBytes or a string; give other fields a size: Prefixed or FixedSized",
+            "put it around GreedyBytes; write text as PaddedString or CString, others in a Prefixed",
         )
     return Bytes(Rest())
 

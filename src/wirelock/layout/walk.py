@@ -84,7 +84,7 @@ from wirelock.layout.positions import Cursor, reordered
 from wirelock.layout.remedies import CODE_NAME, KINDS, REMEDIES
 from wirelock.layout.scope import UNKNOWN
 from wirelock.layout.sized import SIZED, byte_aligned
-from wirelock.layout.sizes import size_of
+from wirelock.layout.sizes import reach_of, size_of
 from wirelock.layout.terms import Limit, Operation, Rule
 
 __all__ = ["Construct", "read_whole", "take", "unwrap", "walk"]
@@ -158,6 +158,7 @@ def _read_struct(source: Any, at: Place) -> Layout:
     scope = Scope(at.scope if at.depth else None)
     cursor = Cursor(at.phase)
     fields: list[Field] = []
+    reaching: list[Field] = []
     rebuilds: dict[int, Any] = {}
     rules: list[Rule] = []
     for number, part in enumerate(source.subcons):
@@ -186,12 +187,14 @@ def _read_struct(source: Any, at: Place) -> Layout:
         position = Position(0)
         with here.noting():
             position = _position(cursor, label, kind, here)
-            check_behind(fields, kind, here)
+            check_behind(reaching, kind, here)
             check_checksums(kind, here)
             if copied:
                 byte_aligned(inner, here)
         derived = kind.expression if isinstance(kind, Computed) else None
         fields.append(Field(name, label, kind, position, derived, doc, default, copied))
+        if reach_of(kind) != "own":
+            reaching.append(fields[-1])
         if name:
             scope.types[name] = kind
             scope.copied |= {name} if copied else set()

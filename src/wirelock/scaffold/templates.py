@@ -22,6 +22,9 @@ build-backend = "setuptools.build_meta"
 [tool.setuptools]
 packages = ["protocol", "protocol.$module"]
 
+[tool.pytest.ini_options]
+pythonpath = ["."]
+
 [tool.wirelock]
 protocols = "protocol:PROTOCOLS"
 """,

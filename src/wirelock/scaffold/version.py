@@ -6,6 +6,7 @@ says what to write by hand.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import subprocess
@@ -44,13 +45,13 @@ def draft(project: Project, protocol: Protocol) -> Draft:
     if target.exists():
         raise ProjectError(f"{target} is there already: name it in the Protocol, or move it away")
     classes = _classes(source.read_text("utf-8"), old, new)
-    record = protocol.versions[old].__name__
+    record, module = protocol.versions[old].__name__, protocol.versions[old].__module__
     if record not in classes:
         raise _by_hand(protocol, new, f"{record} has no {old} at its end")
     holder, text = _registered(source, protocol, record, classes[record], target.stem)
     steps = source.with_name("migrations.py")
     texts = {
-        target: _next_version(source.read_text("utf-8"), old, new, classes),
+        target: _next_version(source.read_text("utf-8"), old, new, classes, module),
         holder: text,
     }
     excluded = ", ".join(f'"{name}"' for name in protocol.tag)
@@ -97,11 +98,28 @@ def _classes(text: str, old: int, new: int) -> dict[str, str]:
     return {f"{name}{old}": f"{name}{new}" for name in found}
 
 
-def _next_version(text: str, old: int, new: int, classes: dict[str, str]) -> str:
+def _next_version(text: str, old: int, new: int, classes: dict[str, str], module: str) -> str:
+    text = _shared(text, set(classes), module)
     for name, renamed in classes.items():
         text = re.sub(rf"\b{name}\b", renamed, text)
     text = re.sub(rf"\bConst\({old}, ", f"Const({new}, ", text)
     return re.sub(rf'^("""[^\n]*?)\bv{old}\b', rf"\1v{new}", text)
+
+
+def _shared(text: str, numbered: set[str], module: str) -> str:
+    """Import the classes without a number, such as enumerations, in place of a second definition of them."""
+    nodes = ast.parse(text).body
+    shared = [node for node in nodes if isinstance(node, ast.ClassDef) and node.name not in numbered]
+    imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+    if not shared or not imports:
+        return text
+    lines = text.splitlines(keepends=True)
+    for node in reversed(shared):
+        first = min([node.lineno, *(item.lineno for item in node.decorator_list)]) - 1
+        del lines[first : node.end_lineno]
+    names = ", ".join(sorted(node.name for node in shared))
+    lines.insert(imports[-1].end_lineno or 0, f"\nfrom {module} import {names}\n")
+    return re.sub(r"\n{4,}", "\n\n\n", "".join(lines))
 
 
 def _registered(source: Path, protocol: Protocol, record: str, renamed: str, module: str) -> tuple[Path, str]:
@@ -116,7 +134,8 @@ def _registered(source: Path, protocol: Protocol, record: str, renamed: str, mod
             text = text[: found.end()] + f", {new}: {renamed}" + text[found.end() :]
             package = imported.group(1) or ""
             at = imported.end()
-            return path, f"{text[:at]}\nfrom {package}{module} import {renamed}{text[at:]}"
+            text = f"{text[:at]}\nfrom {package}{module} import {renamed}{text[at:]}"
+            return path, re.sub(rf'(__all__ = \[[^\]]*"{record}")', rf'\1, "{renamed}"', text)
     number = max(protocol.versions)
     raise _by_hand(protocol, number + 1, f"no file beside {source.name} says `{number}: {record}`")
 

@@ -7,12 +7,16 @@ declared with Lossy, by the names of the fields, and nothing takes such a step u
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pydantic import ValidationError
+
 from wirelock.errors import MigrationError, SchemaError, WirelockError
-from wirelock.schema.record import Record
+from wirelock.layout.nodes import Array, Layout, Sequence, Type, parts_of
+from wirelock.schema.derive import follows as follows_from_others
+from wirelock.schema.record import Record, layout_of
 
 __all__ = ["Lossy", "Migration", "Migrations", "broken_laws"]
 
@@ -32,8 +36,11 @@ class Lossy:
         self.fields = fields
 
     def __call__(self, step: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """Return the step, which from now on says what it loses."""
-        step.__wirelock_loses__ = self.fields  # type: ignore[attr-defined]
+        """Return the step, which from now on says what it loses. Raises SchemaError where it is none."""
+        try:
+            step.__wirelock_loses__ = self.fields  # type: ignore[attr-defined]
+        except AttributeError:
+            raise SchemaError("", f"{step!r} is no function of yours", "write a def, or a lambda") from None
         return step
 
 
@@ -86,7 +93,7 @@ class Migrations:
     """The migrations of one protocol, each between neighbours. Raises SchemaError where one is not."""
 
     def __init__(
-        self, protocol: str, versions: Sequence[int], records: Any, migrations: Iterable[Migration]
+        self, protocol: str, versions: Iterable[int], records: Any, migrations: Iterable[Migration]
     ) -> None:
         self.protocol = protocol
         self.versions = tuple(versions)
@@ -103,6 +110,14 @@ class Migrations:
             if migration.old in self.by_old:
                 raise SchemaError(protocol, f"two migrations from {migration.old}", "leave one out")
             self.by_old[migration.old] = migration
+            for version, step in ((migration.old, migration.up), (migration.new, migration.down)):
+                fields = records[version].model_fields
+                for name in step.loses if step is not None else ():
+                    if re.split(r"[.\[]", name)[0] not in fields:
+                        told = f"Lossy({name!r}) names no field of {records[version].__name__}"
+                        raise SchemaError(
+                            f"{protocol}: {migration!r}", told, f"fields are {', '.join(fields)}"
+                        )
 
     def __iter__(self) -> Iterator[Migration]:
         return (self.by_old[version] for version in self.versions if version in self.by_old)
@@ -122,7 +137,7 @@ class Migrations:
                     self._label(start, end), f"the step loses {', '.join(lost)}", f"allow it by name: {names}"
                 )
         for start, end, step in steps:
-            record = self._taken(record, start, end, step)
+            record = self.take(record, start, end, step)
         return record
 
     def _steps(self, version: int, target: int) -> Iterator[tuple[int, int, _Step]]:
@@ -144,15 +159,15 @@ class Migrations:
             )
         return step  # type: ignore[no-any-return]
 
-    def _taken(self, record: Record, start: int, end: int, step: _Step) -> Record:
+    def take(self, record: Record, start: int, end: int, step: _Step) -> Record:
+        """Return what one step makes of a record. Raises MigrationError where it refuses it."""
         label, wanted = self._label(start, end), self.records[end]
         try:
             found = step(record)
         except WirelockError as problem:
             raise MigrationError(label, f"the step refuses the record: {problem}") from problem
-        except ValueError as problem:  # pydantic's ValidationError too
-            told = " ".join(str(problem).split())
-            raise MigrationError(label, f"the step refuses the record: {told}") from problem
+        except ValueError as problem:
+            raise MigrationError(label, f"the step refuses the record: {_told(problem)}") from problem
         if type(found) is not wanted:
             told = f"the step gives a {type(found).__name__}"
             raise MigrationError(label, told, f"return a {wanted.__name__}")
@@ -160,6 +175,16 @@ class Migrations:
 
     def _label(self, start: int, end: int) -> str:
         return f"{self.protocol} v{start} to v{end}"
+
+
+def _told(problem: ValueError) -> str:
+    """Return what is wrong in one line: of several complaints of pydantic's the first."""
+    if not isinstance(problem, ValidationError):
+        return " ".join(str(problem).split())[:200]
+    first, *others = problem.errors(include_url=False)
+    place = ".".join(map(str, first["loc"]))
+    more = f" (and {len(others)} more)" if others else ""
+    return f"{place}: {first['msg']}{more}" if place else f"{first['msg']}{more}"
 
 
 def _covered(name: str, by: Collection[str]) -> bool:
@@ -206,19 +231,17 @@ def _trip_laws(
     lost: set[str] = set()
     for record in records:
         try:
-            there = migrations._taken(record, trip.start, trip.end, trip.there)
-            there.build()
+            there, back = _taken_there_and_back(migrations, trip, record)
             pair = (record, there) if trip.start == migration.old else (there, record)
-            if migration.keeps is not None and not migration.keeps(*pair):
-                yield f"{trip.label}: {_short(record)} does not mean what {_short(there)} means"
-                return
-            if trip.back is None:
-                continue
-            back = migrations._taken(there, trip.end, trip.start, trip.back)
-        except WirelockError as problem:
-            yield f"{trip.label}: {_short(record)}: {problem}"
+            kept_meaning = migration.keeps is None or migration.keeps(*pair)
+            changed = set() if back is None else set(_changes(record, back))
+        except (Exception, SystemExit) as problem:  # of the author's own code, which may raise anything
+            told = str(problem) if isinstance(problem, WirelockError) else _named(problem)
+            yield f"{trip.label}: {_short(record)}: {told}"
             return
-        changed = set(_changed(record.model_dump(mode="json"), back.model_dump(mode="json"), ""))
+        if not kept_meaning:
+            yield f"{trip.label}: {_short(record)} does not mean what {_short(there)} means"
+            return
         undeclared = sorted(path for path in changed if not _covered(path, trip.there.loses))
         if undeclared:
             remedy = f'declare it: Lossy("{undeclared[0]}")'
@@ -231,6 +254,43 @@ def _trip_laws(
         yield f"{trip.label}: {told}; leave it out of Lossy, or add a golden case that loses it"
 
 
+def _taken_there_and_back(
+    migrations: Migrations, trip: _Trip, record: Record
+) -> tuple[Record, Record | None]:
+    there = migrations.take(record, trip.start, trip.end, trip.there)
+    there.build()
+    if trip.back is None:
+        return there, None
+    back = migrations.take(there, trip.end, trip.start, trip.back)
+    back.build()
+    return there, back
+
+
+def _named(problem: BaseException) -> str:
+    return " ".join(f"the step raises {type(problem).__name__}: {problem}".split())[:200]
+
+
+def _changes(was: Record, now: Record) -> Iterator[str]:
+    """Yield the paths of the values that differ; records of the same bytes do not."""
+    if was.build() != now.build():
+        follows = set(_following(layout_of(type(was)), ""))
+        changed = _changed(was.model_dump(mode="json"), now.model_dump(mode="json"), "")
+        yield from (path for path in changed if path not in follows)
+
+
+def _following(kind: Type, path: str) -> Iterator[str]:
+    """Yield the paths of what follows from other fields, and so is no loss of its own."""
+    if isinstance(kind, Layout):
+        for item in kind.fields:
+            place = f"{path}.{item.label}" if path else item.label
+            if follows_from_others(item):
+                yield place
+            yield from _following(item.type, place)
+        return
+    for part in parts_of(kind):
+        yield from _following(part, f"{path}[]" if isinstance(kind, Array | Sequence) else path)
+
+
 def _changed(was: Any, now: Any, path: str) -> Iterator[str]:
     """Yield the paths of the values that differ, with [] for elements."""
     if isinstance(was, dict) and isinstance(now, dict) and was.keys() == now.keys():
@@ -239,7 +299,7 @@ def _changed(was: Any, now: Any, path: str) -> Iterator[str]:
     elif isinstance(was, list) and isinstance(now, list) and len(was) == len(now):
         for one, other in zip(was, now, strict=True):
             yield from _changed(one, other, f"{path}[]")
-    elif was != now:
+    elif repr(was) != repr(now):  # -0.0 is not 0.0
         yield path
 
 

@@ -21,6 +21,8 @@ __all__ = ["Disagreement", "Hello", "Offer", "agree", "offer"]
 
 MAX_TEXT: Final = 1 << 20
 """The longest hello that is read, in characters."""
+MAX_TOLD: Final = 80
+"""Of what a peer sent, no more characters are told."""
 _FORMAT: Final = 1
 _FINGERPRINT: Final = re.compile(r"[0-9a-f]{16}")
 _PART: Final = re.compile(r"[0-9a-f]{8}")
@@ -75,7 +77,7 @@ class Hello:
 
 
 def _read(found: Any) -> Hello:
-    if found["wirelock_hello"] != _FORMAT:
+    if type(found["wirelock_hello"]) is not int or found["wirelock_hello"] != _FORMAT:
         raise ValueError(f"format {found['wirelock_hello']!r}, this one reads {_FORMAT}")
     offers = []
     for number, item in found["versions"].items():
@@ -164,7 +166,8 @@ def agree(ours: Hello, theirs: Hello) -> tuple[int, tuple[Disagreement, ...]]:
 
 
 def _versions(hello: Hello, whose: str) -> str:
-    return f"{whose} are {', '.join(f'v{item.version}' for item in hello.offers) or 'none'}"
+    told = ", ".join(f"v{item.version}" for item in hello.offers) or "none"
+    return f"{whose} are {told if len(told) <= MAX_TOLD else told[:MAX_TOLD] + '...'}"
 
 
 def _first_difference(ours: Offer, theirs: Offer) -> str:
@@ -174,5 +177,5 @@ def _first_difference(ours: Offer, theirs: Offer) -> str:
         if other.get(path) != fingerprint:
             return path
     mine = dict(ours.parts)
-    more = next((path for path in other if path not in mine), "")
+    more = next((path for path in other if path not in mine), "")[:MAX_TOLD]
     return more if more.isprintable() else ascii(more)

@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 from wirelock.codec.trail import Found, fault_at, value_text
 from wirelock.errors import DecodeError, Fault, SchemaError
 from wirelock.layout.canonical import digest
-from wirelock.layout.nodes import Constant, Integer, Layout, Type, plain
+from wirelock.layout.nodes import Constant, Integer, Layout, plain
 from wirelock.layout.sizes import size_of
 from wirelock.schema.keys import check_keys
 from wirelock.schema.migration import Migration, Migrations
 from wirelock.schema.negotiation import Disagreement, Hello, agree, offer
 from wirelock.schema.record import Buffer, Record, as_bytes, engine_of, layout_of, wire_of
+from wirelock.schema.tags import bits_at, constant_octets
 
 __all__ = ["Negotiated", "Parsed", "Protocol", "Registry"]
 
@@ -69,10 +70,12 @@ class Protocol:
         migrations: Iterable[Migration] = (),
         retired: Iterable[int] = (),
     ) -> None:
-        if not re.fullmatch(r"[a-z][a-z0-9_]*(-[a-z0-9_]+)*", name):
+        if not isinstance(name, str) or not re.fullmatch(r"[a-z][a-z0-9_]*(-[a-z0-9_]+)*", name):
+            name = str(name)
             raise SchemaError(name, "a protocol's name is lower-case letters, digits, _ and -", "rename it")
-        if not versions:
+        if not isinstance(versions, Mapping) or not versions:
             raise SchemaError(name, "a protocol without versions", "give {1: RecordV1}")
+        _check_lists(name, tag, keys, migrations, retired)
         for version, record in versions.items():
             if isinstance(version, bool) or not isinstance(version, int) or version < 0:
                 raise SchemaError(name, f"the version {version!r}", "number versions 1, 2, ...")
@@ -195,7 +198,7 @@ class Protocol:
 
     def known(self, version: int) -> int:
         """Return a version that there is. Raises ValueError for any other."""
-        if isinstance(version, bool) or version not in self.versions:
+        if type(version) is not int or version not in self.versions:
             known = ", ".join(map(str, self.versions))
             raise ValueError(f"{self.name} has no version {version}: its versions are {known}")
         return version
@@ -342,26 +345,14 @@ class Protocol:
         return ", ".join(values)
 
 
-def bits_at(data: bytes, bit: int, width: int) -> int:
-    """Return so many bits from a position on, as an unsigned integer."""
-    end = (bit + width + 7) // 8
-    return int.from_bytes(data[:end], "big") >> (8 * end - bit - width) & ((1 << width) - 1)
-
-
-def constant_octets(constants: Iterable[Type]) -> bytes:
-    """Return the bytes of constants that follow each other and end with a byte."""
-    raw, width = 0, 0
-    for constant in constants:
-        assert isinstance(constant, Constant)
-        size = size_of(constant).lowest
-        if isinstance(constant.value, bytes):
-            value = int.from_bytes(constant.value, "big")
-        else:
-            value = constant.value & ((1 << size) - 1)
-            if isinstance(constant.type, Integer) and constant.type.order == "little":
-                value = int.from_bytes(value.to_bytes(size // 8, "little"), "big")
-        raw, width = raw << size | value, width + size
-    return raw.to_bytes(width // 8, "big")
+def _check_lists(name: str, tag: Any, keys: Any, migrations: Any, retired: Any) -> None:
+    for word, given in (("tag", tag), ("keys", keys)):
+        parts = (given,) if isinstance(given, str) else given
+        if not isinstance(parts, tuple | list) or not all(isinstance(part, str) for part in parts):
+            raise SchemaError(name, f"{word} is {given!r}", f'name fields: {word}=("a", "b")')
+    for word, listed in (("migrations", migrations), ("retired", retired)):
+        if not isinstance(listed, Iterable):
+            raise SchemaError(name, f"{word} is {listed!r}", f"give a list: {word}=[...]")
 
 
 class Registry:

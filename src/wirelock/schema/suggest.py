@@ -64,12 +64,14 @@ def suggest(layout: Layout, source: Any, module: ModuleType, path: str) -> tuple
     obstacles = names_taken(layout)
     if obstacles:
         return "", obstacles
-    made = Suggestion(source, module, path)
     try:
+        made = Suggestion(source, module, path)
         text = made.text(layout)
         _prove(text)
     except SchemaError as error:
         return "", [error]
+    except RecursionError:
+        return "", [SchemaError("", "constructs are nested too deeply", "flatten the layout")]
     return text, []
 
 
@@ -93,7 +95,7 @@ def names_taken(layout: Layout, path: str = "") -> list[SchemaError]:
 def _prove(text: str) -> None:
     """Make the classes once. Raises SchemaError where one cannot be made."""
     try:
-        exec(compile(text, "<suggestion>", "exec"), {"__name__": "wirelock_suggestion"})
+        exec(compile(text, "<suggestion>", "exec", dont_inherit=True), {"__name__": "wirelock_suggestion"})
     except SchemaError:
         raise
     except Exception as problem:  # of any name or value of the author's
