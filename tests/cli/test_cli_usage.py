@@ -134,7 +134,7 @@ WRONG = {
     "inspect of foreign bytes": (
         ("inspect", "00 01 02 03 04 05 06 07 08"),
         "00 01 02 03 04 05 06 07 is the start of no protocol's tag: say what the bytes are with --as, one of"
-        " rotation/v1, rotation/v2, snapshot/v1, snapshot/v2",
+        " rotation/v1, rotation/v2, rotation/v3, snapshot/v1, snapshot/v2, snapshot/v3",
     ),
 }
 

@@ -10,6 +10,7 @@ from wirelock.layout.nodes import (
     Array,
     Bytes,
     Computed,
+    Framed,
     If,
     Layout,
     Limited,
@@ -48,6 +49,9 @@ def with_parts(kind: Type, parts: Sequence[Type]) -> Type:
             return replace(kind, cases=keyed, default=None if default is None else parts[-1])
         case SequenceType():
             return SequenceType(tuple(parts))
+        case Framed(before=before):
+            inner = len(before)
+            return Framed(tuple(parts[:inner]), parts[inner], tuple(parts[inner + 1 :]))
         case Select(cases=records):
             begun = ((start, part) for (start, _), part in zip(records, parts, strict=True))
             return Select(tuple((start, part) for start, part in begun if isinstance(part, Layout)))
