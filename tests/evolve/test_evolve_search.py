@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.evolve.test_evolve_laws import renamed
 from tests.lock.test_lock_laws import laws, records
 from tests.strategies import layouts, lowered, name_layout, samples
+from tests.test_docs_constructs import TAKEN, field
 from tests.test_engines import outcome
 from wirelock.codec.generated import GeneratedEngine
 from wirelock.codec.locate import locate
@@ -32,6 +34,12 @@ few = settings(laws, max_examples=12)
 
 def judged(was: Layout, now: Layout) -> Pair:
     return judge(Version("p", 1, Entry(was)), Version("p", 2, Entry(now)))
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_there_is_a_packet_of_every_kind(name: str) -> None:
+    layout = walk(field(TAKEN[name]))
+    assert None in [locate(layout, octets) for octets in packets(layout, interests_of(layout))]
 
 
 @few

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from wirelock.codec.bitorder import in_wire_order
-from wirelock.codec.code import summed
+from wirelock.codec.code import opaque_bytes, summed
 from wirelock.codec.locate import padded_size, stated_in, until
 from wirelock.codec.trail import Frame, limit_holds
 from wirelock.codec.varint import varint_bytes, zigzag
@@ -34,6 +34,8 @@ from wirelock.layout.terms import Expression, Index, Length, Limit, Path
 
 __all__ = ["Made", "make"]
 
+_SIMPLE: Final = (b"", b"a", 0, 1, "", "a", ())
+"""Values that are tried for what only code can write."""
 _SPARE: Final = 256
 """The bytes that a packet may have beyond the least that its layout takes."""
 _COUNTS: Final = (0, 1, 2, 3)
@@ -156,6 +158,10 @@ class _Maker:
                 return self.add(self.pick([record for _, record in cases]), name, path, frame)
             case nodes.Sequence(types=types):
                 return [self.add(part, name, f"{path}[{at}]", frame) for at, part in enumerate(types)]
+            case nodes.Framed():
+                labelled = inner.labelled(path)
+                made = {label: self.add(part, name, label, frame) for label, part in labelled}
+                return made[path]
             case Bytes(length=length):
                 value = self.pick(bytes_options(self.length(length, frame), limits, known))
                 self.write(value)
@@ -176,7 +182,7 @@ class _Maker:
             case nodes.Checksum():
                 return self.checksum(inner, _frame(frame))
             case nodes.Opaque(size=size):
-                self.write(self.pick(bytes_options(self.length(size, frame), ())))
+                self.write(self.pick([*_coded(inner), *bytes_options(self.length(size, frame), ())]))
                 return None
             case nodes.Computed(expression=expression, boolean=boolean):
                 return (bool if boolean else int)(_frame(frame).compute(expression))
@@ -373,6 +379,14 @@ def _case(kind: nodes.Switch, frame: Frame) -> Type:
     if found is None:
         raise _DeadEndError
     return found
+
+
+def _coded(kind: nodes.Opaque) -> list[bytes]:
+    """Return what the code writes for the simplest values that it takes."""
+    if kind.code is None:
+        return []
+    found = [opaque_bytes(kind, value) for value in _SIMPLE]
+    return list(dict.fromkeys(octets for octets in found if octets is not None))
 
 
 def _supposed(frame: Frame, path: Path, value: int) -> Callable[[Path | Length | Index], Any]:

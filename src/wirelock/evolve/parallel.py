@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wirelock.layout.nodes import Select, Switch, Type, parts_of
+from wirelock.layout.nodes import Framed, Select, Switch, Type, parts_of
 
 __all__ = ["paired_parts"]
 
@@ -21,6 +21,9 @@ def paired_parts(was: Type, now: Type) -> Iterator[tuple[int, int, str]]:
         for number, key in enumerate(_keys(now)):
             if key in old:
                 yield old[key], number, f"{{{key}}}"
+        return
+    if isinstance(was, Framed) and isinstance(now, Framed):
+        yield len(was.before), len(now.before), ""  # no other part has a name inside of it
         return
     word = {"Array": "[]", "Sequence": "[{}]"}.get(type(now).__name__, "")
     for number in range(min(len(parts_of(was)), len(parts_of(now)))):
