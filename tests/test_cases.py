@@ -164,6 +164,35 @@ def test_members_are_keys_of_a_switch(kind: Any, annotation: Any, key: Any, engi
 
 
 @engines
+def test_a_block_is_as_long_as_the_wire_says(engine: str) -> None:
+    """V10: blocks of a later version are longer; the next one starts where the received size says."""
+
+    class Block(Record, layout=Struct("a" / Byte, "later" / GreedyBytes)):
+        a: int
+        later: bytes
+
+    class Blocks(Record, layout=Struct("blocks" / Array(2, Prefixed(Byte, Block.layout)), "end" / Byte)):
+        blocks: tuple[Block, ...]
+        end: int
+
+    data = bytes.fromhex("03 01 aa bb 01 02 09")
+    found = Blocks.parse(data, engine=engine)
+    assert [(block.a, block.later) for block in found.blocks] == [(1, b"\xaa\xbb"), (2, b"")]
+    assert found.end == 9 and found.build(engine=engine) == data
+
+    class Whole(Record, layout=Struct("a" / Byte)):
+        a: int
+
+    class Fixed(Record, layout=Struct("block" / Prefixed(Byte, Whole.layout), "end" / Byte)):
+        block: Whole
+        end: int
+
+    with pytest.raises(DecodeError) as caught:
+        Fixed.parse(bytes.fromhex("03 01 aa bb 09"), engine=engine)
+    assert (caught.value.fault.code, caught.value.fault.byte) == ("trailing-bytes", 2)
+
+
+@engines
 def test_a_record_holds_the_member_itself(engine: str) -> None:
     assert one(Enum(Byte, Kind), Kind).parse(b"\2", engine=engine).x is Kind.B
 

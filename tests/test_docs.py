@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -109,6 +110,23 @@ def test_the_python_of_the_documents_runs(page: str, least: int, tmp_path: Path)
         cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
+
+
+def test_the_commands_for_contract_tests_run_in_order(tmp_path: Path) -> None:
+    for name in ("protocol", "fixtures"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    shutil.copy(ROOT / "fixtures/captures/session.pcapng", tmp_path)
+    (tmp_path / "tests").mkdir()
+    page = (ROOT / "docs/contract-tests.md").read_text("utf-8")
+    blocks = "".join(re.findall(r"```sh\n(.*?)```", page, re.S))
+    commands = [shlex.split(line, comments=True) for line in blocks.splitlines()]
+    assert len(commands) == 6
+    for word, *arguments in commands:
+        call = [sys.executable, "-m", word, *arguments]
+        call += ["fixtures", "-p", "no:cacheprovider"] if word == "pytest" else []
+        run = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True)
+        assert run.returncode == 0, (arguments, run.stdout, run.stderr)
 
 
 def sessions() -> list[tuple[str, str, list[str]]]:

@@ -71,6 +71,7 @@ DIFFERENT = {
 
 @pytest.mark.parametrize("name", DIFFERENT)
 def test_where_nothing_is_common_the_version_and_field_are_named(name):
+    """V5: "does not match" helps nobody."""
     theirs, path = DIFFERENT[name]
     for ours, other in ((OURS, theirs), (theirs, OURS)):
         with pytest.raises(NegotiationError) as caught:
