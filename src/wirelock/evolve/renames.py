@@ -15,6 +15,7 @@ from wirelock.layout.canonical import position_text, type_to_json, without_names
 from wirelock.layout.nodes import (
     Checksum,
     Field,
+    Framed,
     If,
     Layout,
     Limited,
@@ -223,10 +224,11 @@ def _path_names(names: tuple[str, ...], scope: _Scope) -> tuple[str, ...]:
     kind, known = scope
     for name in names:
         while not isinstance(kind, Layout) and kind is not valued(kind):
-            kind, known = parts_of(kind)[0], known.parts[0]
+            at = len(kind.before) if isinstance(kind, Framed) else 0
+            kind, known = parts_of(kind)[at], known.parts[at]
         if not isinstance(kind, Layout):
             return (*found, *names[len(found) :])
-        number = next((at for at, item in enumerate(kind.fields) if item.label == name), None)
+        number = next((place for place, item in enumerate(kind.fields) if item.label == name), None)
         if number is None:
             return (*found, *names[len(found) :])
         found.append(known.called.get(name, name))
