@@ -12,6 +12,7 @@ import click
 
 from wirelock.cli.options import (
     as_option,
+    format_option,
     port_option,
     project_of,
     protocols_option,
@@ -42,9 +43,7 @@ _SHOWN: Final = 10
 @port_option
 @skip_option
 @as_option
-@click.option(
-    "--format", "form", type=click.Choice(("text", "json")), default="text", help="Of what is printed."
-)
+@format_option
 @protocols_option
 def command(
     a: Path,

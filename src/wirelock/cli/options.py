@@ -33,6 +33,9 @@ skip_option = click.option(
     type=click.IntRange(0),
     help="Payload bytes before the first record.",
 )
+format_option = click.option(
+    "--format", "form", type=click.Choice(("text", "json")), default="text", help="Of what is printed."
+)
 as_option = click.option(
     "--as",
     "as_version",

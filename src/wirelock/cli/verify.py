@@ -13,6 +13,7 @@ import click
 
 from wirelock.cli.options import (
     as_option,
+    format_option,
     port_option,
     project_of,
     protocols_option,
@@ -40,9 +41,7 @@ if TYPE_CHECKING:
 @port_option
 @skip_option
 @as_option
-@click.option(
-    "--format", "form", type=click.Choice(("text", "json")), default="text", help="Of what is printed."
-)
+@format_option
 @protocols_option
 def command(
     capture: Path,

@@ -60,7 +60,7 @@ from wirelock.layout.nodes import (
 )
 from wirelock.layout.operators import paths_in
 from wirelock.layout.sizes import size_of
-from wirelock.layout.terms import key_text
+from wirelock.layout.terms import inner_path, key_text
 
 
 def check(layout: Layout, record: Any, names: Names) -> Frame:
@@ -223,7 +223,7 @@ class RecordReader:
             raise _wrong_type(path, record, f"a {layout.name}")
         frame = Frame(layout, path, 0, parent, index=parent.index if parent else 0)
         for field in layout.fields:
-            name = f"{path}.{field.label}" if path else field.label
+            name = inner_path(path, field.label)
             if field.in_record:
                 value = _attribute(record, field, name)
             elif isinstance(field.type, Checksum):
@@ -236,7 +236,7 @@ class RecordReader:
                 field.derived is not None
                 and (implied := frame.compute(field.derived)) != frame.values[field.label]
             ):
-                name = f"{path}.{field.label}" if path else field.label
+                name = inner_path(path, field.label)
                 raise _refuse("bad-count", name, frame.values[field.label], implied)
         self.trail.frames.append(frame)
         return frame
@@ -249,7 +249,7 @@ class RecordReader:
             assert field.derived is not None
             first = ".".join(next(paths_in(field.derived)).names)
             raise _refuse(
-                "wrong-type", f"{path}.{first}" if path else first, "the value", f"what {field.label} counts"
+                "wrong-type", inner_path(path, first), "the value", f"what {field.label} counts"
             ) from None
 
     def _array(self, kind: Array, value: Any, path: str, frame: Frame | None) -> list[Any]:

@@ -10,6 +10,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
+from wirelock.layout.terms import inner_path
+
 __all__ = ["NOTHING", "json_differences"]
 
 NOTHING: Final = "nothing"
@@ -21,7 +23,7 @@ def json_differences(one: Any, other: Any, path: str = "") -> Iterator[tuple[str
     """Yield each place in which two JSON values differ, with the text of both."""
     if isinstance(one, dict) and isinstance(other, dict):
         for key in dict.fromkeys((*one, *other)):
-            name = f"{path}.{key}" if path else key
+            name = inner_path(path, key)
             yield from json_differences(one.get(key, _ABSENT), other.get(key, _ABSENT), name)
     elif isinstance(one, list) and isinstance(other, list):
         for i in range(max(len(one), len(other))):

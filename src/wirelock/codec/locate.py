@@ -59,7 +59,7 @@ from wirelock.layout.nodes import (
 )
 from wirelock.layout.positions import offsets, scattered_pieces
 from wirelock.layout.sizes import size_of
-from wirelock.layout.terms import Expression, key_text
+from wirelock.layout.terms import Expression, inner_path, key_text
 
 
 def locate(layout: Layout, data: bytes, *, exact: bool = True) -> Fault | None:
@@ -173,7 +173,7 @@ class LayoutReader:
         if layout.order == "wire":
             for field in layout.fields:
                 starts[field.label], first = self.bit, self.byte
-                name = f"{path}.{field.label}" if path else field.label
+                name = inner_path(path, field.label)
                 frame.values[field.label] = self.read(field.type, name, frame)
                 frame.spans[field.label] = first, self.byte
         else:
@@ -183,7 +183,7 @@ class LayoutReader:
                 continue
             found, implied = frame.values[field.label], frame.compute(field.derived)
             if found != implied:
-                name = f"{path}.{field.label}" if path else field.label
+                name = inner_path(path, field.label)
                 raise Found(fault_at("bad-count", name, starts[field.label], field.type, found, implied))
         self.trail.frames.append(frame)
         return frame
@@ -191,7 +191,7 @@ class LayoutReader:
     def _scattered(self, layout: Layout, path: str, frame: Frame) -> None:
         """Read the fields of a layout whose bits do not lie as they come."""
         octets, base = size_of(layout).lowest // 8, self.byte
-        paths = [f"{path}.{field.label}" if path else field.label for field in layout.fields]
+        paths = [inner_path(path, field.label) for field in layout.fields]
         if self.left < octets:
             raise Found(Fault("truncated", paths[0], str(self.left), str(octets), base))
         ordered = in_wire_order(self.data[base : base + octets], layout.order)

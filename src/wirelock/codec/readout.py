@@ -38,6 +38,7 @@ from wirelock.layout.nodes import (
 )
 from wirelock.layout.positions import pieces_at
 from wirelock.layout.sizes import size_of
+from wirelock.layout.terms import inner_path
 
 __all__ = ["AFTER", "CUT", "NOT_READ", "UNREAD", "Readout", "Row", "read_out"]
 
@@ -259,7 +260,7 @@ class _Rows:
                 self._unread(stopped.path, depth, layout, stopped.code)
                 return
             item = layout.fields[len(node.inside)]
-            label = f"{path}.{item.label}" if path else item.label
+            label = inner_path(path, item.label)
             base = node.mark.bit // 8
             pieces = tuple((base + byte, mask) for byte, mask in item.position.pieces)
             first = 8 * (base + item.position.byte)

@@ -41,7 +41,7 @@ from wirelock.layout.arrays import prefixed_array
 from wirelock.layout.leaves import unwrap
 from wirelock.layout.nodes import Layout, Type, plain
 from wirelock.layout.sizes import size_of
-from wirelock.layout.terms import key_text
+from wirelock.layout.terms import inner_path, key_text
 
 
 def located(source: Any, kind: Type) -> Any:
@@ -330,7 +330,7 @@ class _Field(construct.Subconstruct):
         self.name = label
 
     def _parsereport(self, stream: Any, context: Any, path: str) -> Any:
-        value = self.subcon._parsereport(stream, context, f"{path}.{self.name}" if path else self.name)
+        value = self.subcon._parsereport(stream, context, inner_path(path, self.name))
         context._params._reading.frame.values[self.name] = plain_value(value)
         return value
 

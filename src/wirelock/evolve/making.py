@@ -30,7 +30,7 @@ from wirelock.layout.nodes import Bytes, Integer, Layout, Prefix, Rest, Sized, T
 from wirelock.layout.operators import evaluate, paths_in
 from wirelock.layout.positions import offsets
 from wirelock.layout.sizes import size_of
-from wirelock.layout.terms import Expression, Index, Length, Limit, Path
+from wirelock.layout.terms import Expression, Index, Length, Limit, Path, inner_path
 
 __all__ = ["Made", "make"]
 
@@ -213,7 +213,9 @@ class _Maker:
         if layout.order == "wire":
             for item in layout.fields:
                 start = len(self.bits)
-                frame.values[item.label] = self.add(item.type, item.label, _joined(path, item.label), frame)
+                frame.values[item.label] = self.add(
+                    item.type, item.label, inner_path(path, item.label), frame
+                )
                 frame.spans[item.label] = start, len(self.bits)
         else:
             self.scattered(layout, path, frame)
@@ -221,14 +223,14 @@ class _Maker:
             if item.derived is not None:
                 implied = frame.compute(item.derived)
                 if frame.values[item.label] != implied:
-                    raise _AgainError(_joined(path, item.label), int(implied))
+                    raise _AgainError(inner_path(path, item.label), int(implied))
         return frame
 
     def scattered(self, layout: Layout, path: str, frame: Frame) -> None:
         """Write a record whose bits do not lie as its fields come."""
         start, placed = len(self.bits), []
         for item, at in zip(layout.fields, offsets(layout.fields, layout.order), strict=True):
-            frame.values[item.label] = self.add(item.type, item.label, _joined(path, item.label), frame)
+            frame.values[item.label] = self.add(item.type, item.label, inner_path(path, item.label), frame)
             placed.append((at, self.bits[start:]))
             self.bits = self.bits[:start]
         ordered = "".join(bits for _, bits in sorted(placed))
@@ -353,7 +355,7 @@ class _Maker:
                 owner = owner.parent
             for value in range(_SOLVED):
                 if evaluate(expression, _supposed(frame, path, value)) == wanted:
-                    raise _AgainError(_joined(owner.path, ".".join(path.names)), value)
+                    raise _AgainError(inner_path(owner.path, ".".join(path.names)), value)
         raise _DeadEndError
 
     def text(self, kind: nodes.Text, text: str, path: str, frame: Frame | None) -> str:
@@ -397,7 +399,3 @@ def _supposed(frame: Frame, path: Path, value: int) -> Callable[[Path | Length |
 def _frame(frame: Frame | None) -> Frame:
     assert frame is not None, "an expression outside of a layout"
     return frame
-
-
-def _joined(path: str, label: str) -> str:
-    return f"{path}.{label}" if path else label

@@ -25,7 +25,7 @@ from wirelock.layout.nodes import (
     valued,
 )
 from wirelock.layout.rewrite import with_expressions, with_parts, with_paths
-from wirelock.layout.terms import Expression, Path
+from wirelock.layout.terms import Expression, Path, inner_path
 from wirelock.lock.diff import ABSENT, Difference, partners
 
 __all__ = ["aligned"]
@@ -105,7 +105,7 @@ def _layout_names(was: _Two, now: _Two, path: str, found: list[Difference]) -> _
         if partner is None:
             names.parts.append(_kept(item.type))
             continue
-        place = f"{path}.{partner.label}" if path else partner.label
+        place = inner_path(path, partner.label)
         names.after[item.label] = partner.label
         if partner.name is not None and partner.name != item.name:
             names.called[item.label] = partner.name

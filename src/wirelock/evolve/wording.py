@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from wirelock.evolve.parallel import paired_parts
 from wirelock.layout.nodes import Enum, Flags, Layout, Type, parts_of
+from wirelock.layout.terms import inner_path
 from wirelock.lock.diff import ABSENT, Difference
 
 __all__ = ["worded"]
@@ -36,7 +37,7 @@ def _layouts(was: Layout, now: Layout, path: str, documented: bool) -> Iterator[
     for item in now.fields:
         if item.label not in old_fields:
             continue
-        old, place = old_fields[item.label], f"{path}.{item.label}" if path else item.label
+        old, place = old_fields[item.label], inner_path(path, item.label)
         if documented:
             yield from _text(place, "documentation", old.doc, item.doc)
         yield from worded(old.type, item.type, place, documented=documented)

@@ -32,7 +32,7 @@ from wirelock.layout.nodes import (
     plain,
 )
 from wirelock.layout.sizes import Size, size_of
-from wirelock.layout.terms import key_text
+from wirelock.layout.terms import inner_path, key_text
 
 __all__ = ["COLUMNS", "ByteMap", "Cell", "Row", "Section", "byte_maps"]
 
@@ -164,7 +164,7 @@ class _Boxes:
                 # A record inside of another has a fixed size, so that no field stands behind another's end.
                 item.position.after or start.after,
             )
-            self.add(item.type, f"{path}.{item.label}" if path else item.label, position)
+            self.add(item.type, inner_path(path, item.label), position)
 
     def add(self, kind: Type, path: str, position: Position) -> None:
         """Add a value: as one box, or as the boxes of its parts where these have places of their own."""

@@ -100,3 +100,8 @@ class Limit:
 
     kind: LimitKind
     value: int | float | tuple[int | bool | bytes | str, ...]
+
+
+def inner_path(path: str, label: str) -> str:
+    """Return the path of a field inside of the record at `path`; that of the outermost record is empty."""
+    return f"{path}.{label}" if path else label

@@ -49,7 +49,17 @@ from wirelock.layout.nodes import (
     plain,
 )
 from wirelock.layout.operators import python_source
-from wirelock.layout.terms import Expression, Index, Length, Limit, LimitKind, Operation, Path, Rule
+from wirelock.layout.terms import (
+    Expression,
+    Index,
+    Length,
+    Limit,
+    LimitKind,
+    Operation,
+    Path,
+    Rule,
+    inner_path,
+)
 
 __all__ = ["ABSENT", "Difference", "differences", "partners"]
 
@@ -98,7 +108,7 @@ def _layouts(was: Layout, now: Layout, path: str) -> Iterator[Difference]:
     moved = False
     yield from _aspect(path, "bit order", was.order, now.order)
     for old in was.fields:
-        place, new = _joined(path, old.label), pairs.get(old.label)
+        place, new = inner_path(path, old.label), pairs.get(old.label)
         if new is None:
             yield Difference(place, "field", _field_text(old), ABSENT)
         else:
@@ -107,7 +117,7 @@ def _layouts(was: Layout, now: Layout, path: str) -> Iterator[Difference]:
     paired = [new.label for new in pairs.values()]
     for new in now.fields:
         if new.label not in paired:
-            yield Difference(_joined(path, new.label), "field", ABSENT, _field_text(new))
+            yield Difference(inner_path(path, new.label), "field", ABSENT, _field_text(new))
     # Fields of no size can change places without a position that shows it.
     if not moved:
         stayed = [old.label for old in was.fields if old.label in pairs]
@@ -374,10 +384,6 @@ def _contrasted(was: Expression | None, now: Expression | None, without: str) ->
 
     share(was, now)
     return python_source(was, name_of), python_source(now, name_of)
-
-
-def _joined(path: str, label: str) -> str:
-    return f"{path}.{label}" if path else label
 
 
 def _stable(found: Any) -> str:

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from wirelock.errors import MigrationError, SchemaError, WirelockError
 from wirelock.layout.nodes import Array, Layout, Sequence, Type, parts_of
+from wirelock.layout.terms import inner_path
 from wirelock.schema.derive import follows as follows_from_others
 from wirelock.schema.record import Record, layout_of
 
@@ -282,7 +283,7 @@ def _following(kind: Type, path: str) -> Iterator[str]:
     """Yield the paths of what follows from other fields, and so is no loss of its own."""
     if isinstance(kind, Layout):
         for item in kind.fields:
-            place = f"{path}.{item.label}" if path else item.label
+            place = inner_path(path, item.label)
             if follows_from_others(item):
                 yield place
             yield from _following(item.type, place)
@@ -295,7 +296,7 @@ def _changed(was: Any, now: Any, path: str) -> Iterator[str]:
     """Yield the paths of the values that differ, with [] for elements."""
     if isinstance(was, dict) and isinstance(now, dict) and was.keys() == now.keys():
         for key in was:
-            yield from _changed(was[key], now[key], f"{path}.{key}" if path else key)
+            yield from _changed(was[key], now[key], inner_path(path, key))
     elif isinstance(was, list) and isinstance(now, list) and len(was) == len(now):
         for one, other in zip(was, now, strict=True):
             yield from _changed(one, other, f"{path}[]")

@@ -16,6 +16,7 @@ from typing import Any, Final
 from wirelock.errors import NegotiationError
 from wirelock.layout.canonical import layout_to_json
 from wirelock.layout.nodes import Layout
+from wirelock.layout.terms import inner_path
 
 __all__ = ["Disagreement", "Hello", "Offer", "agree", "offer"]
 
@@ -104,7 +105,7 @@ def _parts(node: Any, path: str) -> Iterator[tuple[str, str]]:
     """Yield the path and the fingerprint of each field and rule, those of records inside behind theirs."""
     for number, item in enumerate(node.get("fields", ())):
         name = item["name"] or f"#{number}"
-        place = f"{path}.{name}" if path else name
+        place = inner_path(path, name)
         yield place, _fingerprint(item)
         yield from _inside(item, place)
     for rule in node.get("rules", ()):
