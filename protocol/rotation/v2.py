@@ -10,7 +10,7 @@ from enum import IntFlag
 from construct import BitsInteger, BitStruct, Bytewise, FlagsEnum, Int16sl
 
 from protocol.rotation.rules import REACHABLE
-from wirelock import Record
+from wirelock import Record, SmallestThree
 from wirelock.quaternion import decode, encode
 
 
@@ -38,6 +38,7 @@ class RotationV2(
         "c" / Bytewise(Int16sl),
     ),
     rules=(REACHABLE,),
+    pose=SmallestThree(),
 ):
     """A unit quaternion without its largest component, with flags beside the index."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from construct import BitsInteger, BitStruct, Padding
 
 from protocol.rotation.rules import CANONICAL_15, REACHABLE_15
-from wirelock import Record
+from wirelock import Record, SmallestThree
 from wirelock.quaternion import decode, encode
 
 BITS = 15
@@ -24,6 +24,7 @@ class RotationV3(
         Padding(1),
     ),
     rules=(REACHABLE_15, CANONICAL_15),
+    pose=SmallestThree(bits=BITS, canonical=True),
 ):
     """A unit quaternion without its largest component, in 47 bits and a spare one."""
 

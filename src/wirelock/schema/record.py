@@ -22,6 +22,7 @@ from wirelock.schema.around import leads_out
 from wirelock.schema.derive import derive_again, fill_in, fill_in_checksums, follows, left_out
 from wirelock.schema.lower import Lowering, lower_fields
 from wirelock.schema.making import make_of
+from wirelock.schema.pose import SmallestThree, check_pose
 from wirelock.schema.rules import Rule, read_rules
 from wirelock.schema.scalars import JSON_CONFIG
 from wirelock.schema.validators import python_validators
@@ -52,8 +53,10 @@ class Wire:
         bare: Layout,
         annotations: dict[str, Any],
         rules: tuple[Rule, ...],
+        pose: SmallestThree | None,
     ) -> None:
         self.record = record
+        self.pose = pose
         self.source = source
         self.bare = bare
         self.annotations = annotations
@@ -70,6 +73,8 @@ class Wire:
         }
         self.layout = self.lower(bare)
         self.free = leads_out(self.layout)
+        if pose is not None:
+            check_pose(pose, self.layout)
         self.engines: dict[str, Engine] = {}
 
     def lower(self, layout: Layout) -> Layout:
@@ -133,7 +138,8 @@ class Record(BaseModel):
     """One version of a record: `class RotationV1(Record, layout=Struct(...), rules=(...))`.
 
     Fields are the layout's named fields, in its order. A record is frozen, compares by value, and dumps
-    to JSON without loss. `layout` is the construct, to be used inside other layouts.
+    to JSON without loss. `layout` is the construct, to be used inside other layouts. `pose` declares that
+    the record is a quaternion, for derived columns and exported codecs.
 
     Raises SchemaError when the class is made and its fields, constraints or rules do not fit the layout.
     """
@@ -151,16 +157,24 @@ class Record(BaseModel):
     __wirelock__: ClassVar[Wire]
     __bare__: ClassVar[Layout]
     __rules__: ClassVar[tuple[Rule, ...]]
+    __pose__: ClassVar[SmallestThree | None]
 
-    def __init_subclass__(cls, *, layout: Any = None, rules: Iterable[Rule] = (), **options: Any) -> None:
+    def __init_subclass__(
+        cls,
+        *,
+        layout: Any = None,
+        rules: Iterable[Rule] = (),
+        pose: SmallestThree | None = None,
+        **options: Any,
+    ) -> None:
         super().__init_subclass__(**options)
         if getattr(cls, "layout", None) is not None:
             raise SchemaError(
                 cls.__name__, "a record cannot extend another record's layout", "derive from Record"
             )
         if layout is None:
-            if rules:
-                raise SchemaError(cls.__name__, "rules without a layout", "give layout=Struct(...)")
+            if rules or pose:
+                raise SchemaError(cls.__name__, "rules or a pose without a layout", "give layout=Struct(...)")
             return
         for name in ("__init__", "__new__", "_complete", "model_validate", "parse", "parse_prefix", "build"):
             if name in cls.__dict__:
@@ -171,6 +185,7 @@ class Record(BaseModel):
         _check_names(cls, bare)
         cls.__bare__ = bare
         cls.__rules__ = (rules,) if isinstance(rules, Rule) else tuple(rules)
+        cls.__pose__ = pose
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
@@ -188,7 +203,7 @@ class Record(BaseModel):
         annotations = {
             name: (info.annotation, tuple(info.metadata)) for name, info in cls.model_fields.items()
         }
-        cls.__wirelock__ = Wire(cls, cls.layout, bare, annotations, cls.__rules__)
+        cls.__wirelock__ = Wire(cls, cls.layout, bare, annotations, cls.__rules__, cls.__pose__)
         for item in cls.__wirelock__.layout.fields:
             if item.in_record:
                 _set_field(cls, item, cls.__wirelock__.validated_as[item.label])
