@@ -23,11 +23,13 @@ ROOMS = {
     "codec": {"layout"},
     "schema": {"layout", "codec"},
     "lock": {"layout", "schema"},
+    "export": {"layout", "schema"},
     "golden": {"layout", "codec", "schema"},
     "capture": {"layout", "codec", "schema"},
     "scaffold": {"schema", "golden"},
     "evolve": {"checksums", "layout", "codec", "schema", "lock", "golden", "capture"},
-    "cli": {"layout", "codec", "schema", "lock", "golden", "capture", "evolve", "scaffold", "quaternion"},
+    "cli": {"layout", "codec", "schema", "lock", "export", "golden", "capture", "evolve", "scaffold"}
+    | {"quaternion"},
 }
 """What each room may import besides errors and itself."""
 ALSO = {"golden/plugin.py": {"lock"}}

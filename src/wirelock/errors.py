@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 __all__ = [
-    "CODES", "CaptureError", "DecodeError", "EncodeError", "ExpectationError", "Fault", "GoldenError",
-    "LockError", "MigrationError", "NegotiationError", "ProjectError", "SchemaError", "WirelockError",
+    "CODES", "CaptureError", "DecodeError", "EncodeError", "ExpectationError", "ExportError", "Fault",
+    "GoldenError", "LockError", "MigrationError", "NegotiationError", "ProjectError", "SchemaError", "WirelockError",
 ]  # fmt: skip
 
 CODES: Final[dict[str, tuple[str, str]]] = {
@@ -82,6 +82,25 @@ class SchemaError(WirelockError):
         place = f"{self.path}: " if self.path else ""
         remedy = f"; {self.remedy}" if self.remedy else ""
         return f"{place}{self.problem}{remedy}"
+
+
+class ExportError(WirelockError):
+    """A layout that cannot be exported to a language.
+
+    Attributes: `target` (such as `c`), `path` (version and field), `problem` (the kind), `remedy` (may be
+    empty).
+    """
+
+    def __init__(self, target: str, path: str, problem: str, remedy: str = "") -> None:
+        super().__init__(target, path, problem, remedy)
+        self.target = target
+        self.path = path
+        self.problem = problem
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        remedy = f"; {self.remedy}" if self.remedy else ""
+        return f"{self.path}: {self.problem} cannot be exported to {self.target}{remedy}"
 
 
 class ProjectError(WirelockError):
