@@ -14,7 +14,8 @@ from typing import Final
 
 __all__ = [
     "CODES", "CaptureError", "DecodeError", "EncodeError", "ExpectationError", "ExportError", "Fault",
-    "GoldenError", "LockError", "MigrationError", "NegotiationError", "ProjectError", "SchemaError", "WirelockError",
+    "GoldenError", "LockError", "MigrationError", "NegotiationError", "ProjectError", "SchemaError",
+    "WirelockError",
 ]  # fmt: skip
 
 CODES: Final[dict[str, tuple[str, str]]] = {
