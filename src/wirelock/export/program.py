@@ -28,6 +28,7 @@ from typing import Literal
 from wirelock.export.statements import Statement
 from wirelock.export.values import IntType, Local, Type
 from wirelock.layout.nodes import Field, Layout
+from wirelock.schema.pose import SmallestThree
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,8 @@ class RecordDecl:
     allocates: bool
     depth: int
     note: str = ""
+    pose: SmallestThree | None = None
+    """Set where the record is a quaternion: its fields then include those that this names."""
 
 
 @dataclass(frozen=True, slots=True)
