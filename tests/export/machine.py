@@ -539,7 +539,9 @@ class _Frame:
             case v.Equal(at=at, of=of, octets=octets):
                 assert (at is None) != (of is None)
                 if of is not None:
-                    return bool(self.value(of) == octets)
+                    found, beside = self.value(of), type_of(of)
+                    found = found.encode(beside.encoding) if isinstance(beside, v.TextType) else found
+                    return bool(found == octets)
                 assert at is not None
                 return self.octets(self.integer(at), len(octets)) == octets
             case v.FaultCount():

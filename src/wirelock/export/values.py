@@ -276,7 +276,10 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Equal:
-    """Whether bytes of `data` from `at` on, or a bytes value, are these constants: a bool."""
+    """Whether bytes of `data` from `at` on, or a bytes value, are these constants: a bool.
+
+    A text is compared as text, whose bytes in its encoding these are.
+    """
 
     at: Value | None
     of: Value | None
