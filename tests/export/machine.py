@@ -346,15 +346,19 @@ class _Frame:
         call = self.call
         match statement:
             case st.Read(record=record, target=target, at=at, end=end, result=result, load=load):
-                held = self.machine.fresh_record(record)
-                self.assign(target, held)
+                if isinstance(target, v.Self):
+                    assert load and not statement.steps
+                    held = self.held
+                else:
+                    held = self.machine.fresh_record(record)
+                    self.assign(target, held)
                 own = {"at": self.integer(at)}
                 if load:
                     assert end is None and result is None
                     size = self.machine.records[record].size
                     assert size is not None and 0 <= own["at"] <= len(call.data) - size
                 else:
-                    assert end is not None and result is not None
+                    assert end is not None
                     own["end"] = self.integer(end)
                     assert 0 <= own["at"] <= own["end"] <= len(call.data), own
                 values = [self.value(item) for item in statement.arguments]

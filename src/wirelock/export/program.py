@@ -28,6 +28,7 @@ from typing import Literal
 from wirelock.export.statements import Statement
 from wirelock.export.values import IntType, Local, Type
 from wirelock.layout.nodes import Field, Layout
+from wirelock.layout.terms import Index, Length, Path
 from wirelock.schema.pose import SmallestThree
 
 
@@ -77,7 +78,8 @@ class RecordDecl:
 
     A record of fixed `size` has load and store; every record has read, write and tell. `allocates` says
     whether reading one takes memory for lists (in C: from the arena). `depth` is how many steps its longest
-    path has.
+    path has. A record that is no whole bytes, or starts within one, and the values of a Sequence have no
+    functions at all: those of the record around them do what is to be done.
     """
 
     name: str
@@ -91,6 +93,10 @@ class RecordDecl:
     note: str = ""
     pose: SmallestThree | None = None
     """Set where the record is a quaternion: its fields then include those that this names."""
+    parameters: tuple[Local, ...] = ()
+    """What its functions take of the records around it; those of every function alike."""
+    outer: tuple[Path | Length | Index, ...] = ()
+    """What each parameter is, as an expression of the record around it reads it: `up` 0 is that record."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,8 +125,9 @@ class Note:
 class Read:
     """Call the function that reads a record, into `target`. Returns failure where it fails.
 
-    `load` calls the one for bytes that are known to be there. `result`, a Var, is set to the byte behind it
-    otherwise. `arguments` are for the function's own parameters, in their order.
+    `load` calls the one for bytes that are known to be there: with Self as target the record's own.
+    `result`, a Var, is set to the byte behind it otherwise; None where that is known. `arguments` are for
+    the function's own parameters, in their order.
     """
 
     record: str
