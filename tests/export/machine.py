@@ -638,6 +638,8 @@ class _Frame:
             assert 0 <= found[0] <= found[1] <= len(data), (value, found)
         result: Any
         match value.name, found:
+            case "integer_fits", [number, low, high]:
+                return low <= number <= high
             case "find_mark", [at, end, mark]:
                 result = find_mark(data, at, end, mark)
             case "strip_nuls", [at, end, unit]:

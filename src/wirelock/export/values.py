@@ -167,7 +167,11 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many elements a list has, or how many bytes a Bytes; of a text its characters (code points)."""
+    """How many elements a list has, or how many bytes a Bytes; of a text its characters (code points).
+
+    `write` also tests the count of lists and bytes of fixed size: a language whose type has just that size
+    leaves the test out.
+    """
 
     of: Value
 
@@ -297,11 +301,14 @@ class Written:
 
 
 Runtime: TypeAlias = Literal[
-    "find_mark", "strip_nuls", "filled", "text_code", "text_of", "text_size", "text_fits", "float_fits",
+    "integer_fits", "find_mark", "strip_nuls", "filled", "text_code", "text_of", "text_size", "text_fits", "float_fits",
     "scaled_of", "scaled_fits", "scaled_raw", "contains_mark", "varint_size",
 ]  # fmt: skip
 """Functions of the runtime that every language has; all are pure:
 
+integer_fits(value, low: Int, high: Int) -> bool: an integer field, or an enumeration's Number, is an integer
+    in low..high. A language whose type of the field holds just those leaves the test out; one whose numbers
+    are no integers looks for that too
 find_mark(at, end, mark: Octets) -> the byte in `data` at which the mark lies first, in steps of its length
     from `at`, or -1
 strip_nuls(at, end, unit) -> the end without the NULs there, in units of so many bytes from the end's side, as
