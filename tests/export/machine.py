@@ -346,10 +346,8 @@ class _Frame:
         call = self.call
         match statement:
             case st.Read(record=record, target=target, at=at, end=end, result=result, load=load):
-                if isinstance(target, v.Self):
-                    assert load and not statement.steps
-                    held = self.held
-                else:
+                held = self.held
+                if not isinstance(target, v.Self):
                     held = self.machine.fresh_record(record)
                     self.assign(target, held)
                 own = {"at": self.integer(at)}
@@ -363,8 +361,8 @@ class _Frame:
                     assert 0 <= own["at"] <= own["end"] <= len(call.data), own
                 values = [self.value(item) for item in statement.arguments]
                 behind = self.inner(statement.steps, record, "load" if load else "read", held, values, own)
+                assert load or (behind is not None and own["at"] <= behind <= own["end"])
                 if result is not None:
-                    assert behind is not None and own["at"] <= behind <= own["end"]
                     self.assign(result, behind)
             case st.ReadVarint(local=local, zigzag=zigzagged, at=at, end=end, place=place):
                 start, stop = self.integer(at), self.integer(end)

@@ -301,8 +301,8 @@ class Written:
 
 
 Runtime: TypeAlias = Literal[
-    "integer_fits", "find_mark", "strip_nuls", "filled", "text_code", "text_of", "text_size", "text_fits", "float_fits",
-    "scaled_of", "scaled_fits", "scaled_raw", "contains_mark", "varint_size",
+    "integer_fits", "find_mark", "strip_nuls", "filled", "text_code", "text_of", "text_size", "text_fits",
+    "float_fits", "scaled_of", "scaled_fits", "scaled_raw", "contains_mark", "varint_size",
 ]  # fmt: skip
 """Functions of the runtime that every language has; all are pure:
 
