@@ -15,7 +15,7 @@ from wirelock.export import values as v
 from wirelock.export.statements import Let
 from wirelock.layout.bounds import MAX_LENGTH
 from wirelock.layout.operators import COMPARISONS, OPERATORS, Interval
-from wirelock.layout.terms import Expression, Literal, Number, Operation
+from wirelock.layout.terms import Expression, Literal, Number, Operation, Path
 
 __all__ = [
     "Names", "ValueOf", "all_of", "any_of", "as_float", "compared", "int_type", "integer", "interval_of",
@@ -260,6 +260,17 @@ class Names:
         return found
 
 
+def _hint(part: Operation) -> str:
+    """Return what a local for a part of an expression is called."""
+    words = {"abs": "magnitude", "max": "greatest", "min": "least", "*": "product", "not": "opposite"}
+    match part:
+        case Operation(operator="abs", operands=(Path(names=(*_, name)),)):
+            return f"magnitude_of_{name.strip('_')}"
+        case Operation(operator=name) if name in COMPARISONS:
+            return "holds"
+    return words.get(part.operator, "part")
+
+
 def shared(expression: Expression, value_of: ValueOf, names: Names) -> tuple[tuple[Let, ...], v.Value]:
     """Return the truth of an expression, and before it the locals for parts of it that occur twice."""
     uses: Counter[Expression] = Counter()
@@ -284,6 +295,6 @@ def shared(expression: Expression, value_of: ValueOf, names: Names) -> tuple[tup
         if uses[part] > 1:
             value = truth(part, look) if _is_truth(part) else lower(part, look)
             kind = v.BoolType() if _is_truth(part) else int_type(*interval_of(value))
-            known[part] = local = v.Local(names.new("part"), kind)
+            known[part] = local = v.Local(names.new(_hint(part)), kind)
             lets.append(Let(local, value))
     return tuple(lets), truth(expression, look)
