@@ -173,8 +173,9 @@ class Record(BaseModel):
                 cls.__name__, "a record cannot extend another record's layout", "derive from Record"
             )
         if layout is None:
-            if rules or pose:
-                raise SchemaError(cls.__name__, "rules or a pose without a layout", "give layout=Struct(...)")
+            for word, given in (("rules", rules), ("a pose", pose)):
+                if given:
+                    raise SchemaError(cls.__name__, f"{word} without a layout", "give layout=Struct(...)")
             return
         for name in ("__init__", "__new__", "_complete", "model_validate", "parse", "parse_prefix", "build"):
             if name in cls.__dict__:
