@@ -23,14 +23,14 @@ ROOMS = {
     "layout": {"checksums"},
     "codec": {"layout"},
     "schema": {"layout", "codec"},
-    "lock": {"layout", "schema"},
+    "lock": {"layout", "schema", "whole"},
     "export": {"layout", "schema"},
     "golden": {"layout", "codec", "schema", "whole"},
     "capture": {"layout", "codec", "schema"},
     "scaffold": {"schema", "golden"},
     "evolve": {"checksums", "layout", "codec", "schema", "lock", "golden", "capture"},
     "cli": {"layout", "codec", "schema", "lock", "export", "golden", "capture", "evolve", "scaffold"}
-    | {"quaternion"},
+    | {"quaternion", "whole"},
 }
 """What each room may import besides errors and itself."""
 ALSO = {"golden/plugin.py": {"lock"}}
