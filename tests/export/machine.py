@@ -541,9 +541,7 @@ class _Frame:
             case v.Equal(at=at, of=of, octets=octets):
                 assert (at is None) != (of is None)
                 if of is not None:
-                    found, beside = self.value(of), type_of(of)
-                    found = found.encode(beside.encoding) if isinstance(beside, v.TextType) else found
-                    return bool(found == octets)
+                    return self.encoded(self.value(of), of) == octets
                 assert at is not None
                 return self.octets(self.integer(at), len(octets)) == octets
             case v.FaultCount():
@@ -558,6 +556,11 @@ class _Frame:
     def octets(self, at: int, size: int) -> bytes:
         assert at >= 0 and size >= 0 and at + size <= len(self.call.data), "outside of the data"
         return self.call.data[at : at + size]
+
+    def encoded(self, found: Any, value: Any) -> bytes:
+        """Return the bytes of a bytes value or of a text."""
+        kind = type_of(value)
+        return bytes(found.encode(kind.encoding) if isinstance(kind, v.TextType) else found)
 
     def within(self, number: int, low: int, high: int, value: v.Value) -> int:
         assert type(number) is int and low <= number <= high, f"{number} is not in {low}..{high}: {value}"
@@ -665,8 +668,12 @@ class _Frame:
                 return step is not None and low <= step <= high
             case "scaled_raw", [number, multiply, add, divide]:
                 result = raw_of(number, multiply, add, divide)
-            case "contains_mark", [octets, size, mark]:
+            case "contains_mark", [content, size, mark]:
+                octets = self.encoded(content, value.arguments[0])
+                assert size == len(octets)
                 return find_mark(octets, 0, size, mark) >= 0
+            case "ends_in_nuls", [content, unit]:
+                return self.encoded(content, value.arguments[0]).endswith(bytes(unit))
             case "varint_size", [raw]:
                 result = len(varint_bytes(raw))
             case other:

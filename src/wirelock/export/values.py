@@ -302,7 +302,8 @@ class Written:
 
 Runtime: TypeAlias = Literal[
     "integer_fits", "find_mark", "strip_nuls", "filled", "text_code", "text_of", "text_size", "text_fits",
-    "float_fits", "scaled_of", "scaled_fits", "scaled_raw", "contains_mark", "varint_size",
+    "float_fits", "scaled_of", "scaled_fits", "scaled_raw", "contains_mark", "ends_in_nuls",
+    "varint_size",
 ]  # fmt: skip
 """Functions of the runtime that every language has; all are pure:
 
@@ -323,7 +324,10 @@ float_fits(value, bits) -> bool: rounding to that width of the wire and back giv
 scaled_of(raw, multiply, add, divide) -> binary64 (raw * multiply + add) / divide
 scaled_fits(value, multiply, add, divide, low, high) -> bool: some integer in low..high stands for it exactly
 scaled_raw(value, multiply, add, divide) -> that integer: codec.scaled.raw_of
-contains_mark(bytes value, size, mark: Octets) -> bool: whether a mark lies in steps of its length in it
+contains_mark(value, size, mark: Octets) -> bool: whether a mark lies in steps of its length in the `size` bytes
+    of a bytes value, or of a text in its encoding
+ends_in_nuls(value, unit) -> bool: whether the last `unit` bytes of a bytes value, or of a text in its encoding,
+    are all zero; false where it has not so many
 varint_size(raw) -> 1..10
 """
 
