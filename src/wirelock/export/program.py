@@ -97,6 +97,8 @@ class RecordDecl:
     """What its functions take of the records around it; those of every function alike."""
     outer: tuple[Path | Length | Index, ...] = ()
     """What each parameter is, as an expression of the record around it reads it: `up` 0 is that record."""
+    sequence: bool = False
+    """Whether it is what a Sequence holds: in JSON a list, and in paths `[0]` for its first field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +114,19 @@ class VersionDecl:
 
 @dataclass(frozen=True, slots=True)
 class TagField:
-    """A constant field of a tag, for its faults: where it lies. The last one is the version."""
+    """A constant field of a tag, for its faults: where it lies, and which bits of its `size` bytes it has.
+
+    `is_version` is the last one where it is an integer: another value there is `unknown-version`, and
+    anywhere else `foreign`.
+    """
 
     label: str
     byte: int
     size: int
     bit: int | None
+    mask: bytes = b""
+    """A mask for each of its bytes; empty where all bits are its own."""
+    is_version: bool = False
 
 
 @dataclass(frozen=True, slots=True)

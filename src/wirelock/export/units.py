@@ -54,13 +54,17 @@ from wirelock.layout.nodes import (
 from wirelock.layout.sizes import size_of
 from wirelock.layout.terms import Index, Length, Path
 
-__all__ = ["POSITION", "Term", "Unit", "Units", "holds_nothing", "is_option"]
+__all__ = [
+    "INDEX", "POSITION", "Term", "Unit", "Units", "holds_nothing", "is_option", "stands_inline",
+]  # fmt: skip
 
 Term: TypeAlias = Path | Length | Index
 """What an expression reads."""
 
 POSITION: Final = int_type(0, MAX_LENGTH)
 """The type of byte positions, sizes and counts."""
+INDEX: Final = v.IntType(64, True, 0, (1 << 32) - 1)
+"""The type of the number of an element: an expression can reckon with it as layout.expression says."""
 
 
 @dataclass(eq=False)
@@ -68,7 +72,6 @@ class Unit:
     """A record with the terms that it reads around itself, as parameters: `up` 0 is the record around it.
 
     `where` names its first place in messages; `places` are the (protocol, version) pairs that it is part of.
-    A record that is no whole bytes, or starts within one, `stands_inline`: it has no functions of its own.
     """
 
     layout: Layout
@@ -84,10 +87,10 @@ class Unit:
         """The type of a value of this record."""
         return v.RecordType(self.name)
 
-    @property
-    def stands_inline(self) -> bool:
-        """Whether those around it read and write it."""
-        return self.sequence or size_of(self.layout).lowest % 8 != 0 or _phase(self.layout) != 0
+
+def stands_inline(layout: Layout) -> bool:
+    """Whether a record is no whole bytes, or starts within one, so that those around it read and write it."""
+    return size_of(layout).lowest % 8 != 0 or _phase(layout) != 0
 
 
 def _phase(layout: Layout) -> int:
@@ -130,7 +133,7 @@ class Units:
         self._taken: set[str] = set()
         self.more: dict[str, Enumeration] = {}
         """Enumerations of Mappings, by the field that has them."""
-        self.sequences: list[Unit] = []
+        self._sequences: list[Unit] = []
 
     # -- collecting
 
@@ -208,6 +211,17 @@ class Units:
     def __iter__(self) -> Iterator[Unit]:
         """Yield the records, each behind those that it holds."""
         yield from self._units.values()
+
+    def root(self, layout: Layout) -> Unit:
+        """Return the unit of a version's record."""
+        found = self._find(layout, None)
+        assert found is not None, f"{layout.name} was not added"
+        return found
+
+    def new_sequences(self) -> list[Unit]:
+        """Return the records of Sequences that were named since this was last asked."""
+        found, self._sequences = self._sequences, []
+        return found
 
     def inner(self, layout: Layout, around: Unit) -> Unit:
         """Return the unit of a record inside of another one."""
@@ -320,7 +334,7 @@ class Units:
         made = Unit(layout, {}, unit.where, unit.places, name, sequence=True)
         for item in layout.fields:
             made.types[item.label] = self._type(item.type, unit, f"{hint}{pascal(item.label)}")
-        self.sequences.append(made)
+        self._sequences.append(made)
         return made.type
 
 
@@ -389,7 +403,7 @@ def _seen_type(term: Term, unit: Unit) -> v.Type:
     """Return the type of what an expression of a record finds at a term."""
     match term:
         case Index():
-            return unit.parameters[term].type if term in unit.parameters else POSITION
+            return INDEX
         case Length(path=Path(up=up, names=names)) if up:
             return unit.parameters[Length(Path(up - 1, names))].type
         case Path(up=up, names=names) if up:

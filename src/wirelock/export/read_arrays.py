@@ -1,0 +1,191 @@
+"""Statements that read arrays: counted, to the end of the region, or until an element says that it is the last.
+
+No count allocates more than the bytes that are left can hold.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from wirelock.export import statements as st
+from wirelock.export import values as v
+from wirelock.export.expressions import compared, interval_of, operation, plus, truth
+from wirelock.export.places import fixed_size
+from wirelock.export.read_block import left, less
+from wirelock.export.read_fixed import Fixed, Goal, times
+from wirelock.export.read_spot import Spot
+from wirelock.export.units import INDEX, POSITION
+from wirelock.layout.nodes import (
+    Array,
+    Enum,
+    Layout,
+    Prefix,
+    Rest,
+    Type,
+    Until,
+    VarInt,
+    integer_of,
+    valued,
+)
+from wirelock.layout.sizes import size_of
+from wirelock.layout.terms import Expression, Limit
+
+__all__ = ["Arrays"]
+
+Limits = tuple[Limit, ...]
+
+
+class Arrays(Fixed):
+    """Reads arrays of no fixed size."""
+
+    def array(self, kind: Array, limits: Limits, at: v.Value, end: v.Value, goal: Goal) -> v.Value:
+        """Read an array from a byte on; return the byte behind it."""
+        place, element = st.Place(goal.steps, at), kind.element
+        bits = fixed_size(element)
+        match kind.count:
+            case Rest() if bits:
+                size = left(end, at)
+                count = self.let(f"{goal.hint}_count", operation("//", size, v.Int(bits // 8)), POSITION)
+                uneven = (
+                    compared("!=", operation("%", size, v.Int(bits // 8)), 0) if bits > 8 else v.Truth(False)
+                )
+                self.counted_limits(limits, count, place)
+                return self._loaded(element, bits // 8, count, uneven, at, end, goal)
+            case Rest() | Until():
+                return self._growing(kind, limits, at, end, goal)
+            case Prefix() as prefix:
+                start, count = self.prefix(prefix, at, end, goal)
+            case stated:
+                start, count = at, self.count(stated, place)
+        count = self.let(f"{goal.hint}_count", count)
+        if interval_of(count)[0] < 0 and isinstance(kind.count, Prefix):
+            self.fail_if(less(count, 0), "bad-count", place)
+        self.counted_limits(limits, count, place)
+        if bits:
+            # By division: a count from the wire may be larger than any product of it.
+            cut = compared(">", count, operation("//", left(end, start), v.Int(bits // 8)))
+            return self._loaded(element, bits // 8, count, cut, start, end, goal)
+        return self._one_by_one(element, count, start, end, goal)
+
+    def prefix(self, kind: Prefix, at: v.Value, end: v.Value, goal: Goal) -> tuple[v.Value, v.Value]:
+        """Read the count or size before what it counts; return the byte behind it, and the number."""
+        if isinstance(kind.integer, VarInt):
+            return self.varint(kind.integer, at, end, goal)
+        size, spot = size_of(kind.integer).lowest // 8, Spot(at)
+        self.fail_if(less(left(end, at), size), "truncated", st.Place(goal.steps, at))
+        return plus(at, size), self.let(f"{goal.hint}_number", spot.raw(kind.integer))
+
+    def _loaded(
+        self, element: Type, size: int, count: v.Value, cut: v.Value, at: v.Value, end: v.Value, goal: Goal
+    ) -> v.Value:
+        """Read so many elements of fixed size; `cut` says whether the last one is cut off."""
+        if cut != v.Truth(False):
+            with self.cold_block() as body:
+                self._scratch_list(goal)
+                more = plus(operation("//", left(end, at), v.Int(size)), 1)
+                self.cold_elements(element, more, Spot(at), end, goal, last=True)
+            self.add(st.When(cut, tuple(body)))
+        self._allocate(goal, count, st.Place(goal.steps, at))
+        index = v.Local(self.names.new("i"), INDEX)
+        with self.block() as body:
+            self._element(element, Spot(plus(at, times(index, size))), goal.item(index), None)
+        self.add(st.For(index, count, tuple(body)))
+        return self.let(f"after_{goal.hint}", plus(at, times(count, size)), POSITION)
+
+    def _scratch_list(self, goal: Goal) -> None:
+        """Make one element for records that are only read for their faults."""
+        kind = goal.type
+        if isinstance(kind, v.ListType) and isinstance(kind.element, v.RecordType):
+            self._allocate(goal, v.Int(1), st.Place(goal.steps))
+
+    def _allocate(self, goal: Goal, count: v.Value, place: st.Place) -> None:
+        kind = goal.type
+        if goal.target is not None and isinstance(kind, v.ListType) and kind.size is None:
+            self.add(st.Allocate(goal.target, count, place))
+
+    def _one_by_one(self, element: Type, count: v.Value, at: v.Value, end: v.Value, goal: Goal) -> v.Value:
+        """Read so many elements of no fixed size."""
+        least = size_of(element).lowest // 8
+        if least and not isinstance(count, v.Int):
+            # More than this cannot be there: reading the last of them fails.
+            most = plus(operation("//", left(end, at), v.Int(least)), 1)
+            count = self.let(f"{goal.hint}_most", operation("min", count, most))
+        self._allocate(goal, count, st.Place(goal.steps, at))
+        behind = self.var(f"after_{goal.hint}", at)
+        index = v.Local(self.names.new("i"), INDEX)
+        with self.block() as body, self.counting(index):
+            self.add(st.Set(behind, self._next(element, behind, end, goal.item(index))[0]))
+        self.add(st.For(index, count, tuple(body)))
+        return behind
+
+    def _next(
+        self, element: Type, behind: v.Local, end: v.Value, goal: Goal
+    ) -> tuple[v.Value, v.Value | None]:
+        """Read the element at a Var, which keeps its value until it is set to the byte behind."""
+        start = v.Local(self.names.new(f"{goal.hint}_start"), POSITION)
+        self.add(st.Let(start, behind))
+        return self.dynamic(element, start, end, goal)
+
+    def _growing(self, kind: Array, limits: Limits, at: v.Value, end: v.Value, goal: Goal) -> v.Value:
+        """Read elements as long as there are bytes, or until one says that it is the last."""
+        place, over = st.Place(goal.steps, at), None
+        if limits:
+            over = v.Local(self.names.new(f"{goal.hint}_faults"), POSITION)
+            self.add(st.Let(over, v.FaultCount()))
+        behind = self.var(f"after_{goal.hint}", at)
+        size = self.var(f"{goal.hint}_count", v.Int(0))
+        with self.block() as body:
+            number = v.Local(self.names.new("i"), INDEX)
+            self.add(st.Let(number, size))
+            if goal.target is not None:
+                self.add(st.Extend(goal.target, size, place))
+            else:
+                self.add(st.Set(size, plus(size, 1)))
+            there = goal.item(number)
+            with self.counting(number), self.reading_element(kind):
+                found, value = self._next(kind.element, behind, end, there)
+                self.add(st.Set(behind, found))
+                if isinstance(kind.count, Until):
+                    last = self._is_last(kind.count, kind.element, there, value)
+                    self.add(st.When(last, (st.Break(),)))
+        going_on = v.Truth(True) if isinstance(kind.count, Until) else less(behind, end)
+        self.add(st.While(going_on, tuple(body)))
+        self.counted_limits(limits, size, place, over)
+        return behind
+
+    @contextmanager
+    def reading_element(self, kind: Array) -> Iterator[None]:
+        """Keep the values of elements that the condition of an Until reads."""
+        outer = self.needed
+        if isinstance(kind.count, Until):
+            self.needed = outer | {self.element_hint}
+        yield
+        self.needed = outer
+
+    element_hint = ""
+
+    def _is_last(self, count: Until, element: Type, goal: Goal, value: v.Value | None) -> v.Value:
+        """Return whether an element ends its array."""
+
+        def look(names: tuple[str, ...]) -> v.Value:
+            if not names:
+                found = value if value is not None else goal.target
+                assert found is not None
+                inner, integer = valued(element), integer_of(valued(element))
+                if isinstance(inner, Enum) and found is goal.target and integer is not None:
+                    return v.Number(found, integer.lowest, integer.highest)
+                return found
+            assert isinstance(valued(element), Layout) and goal.target is not None
+            return self.scope.within(goal.target)._read(names)
+
+        return truth(count.condition, self.scope.of_element(look))
+
+    @abstractmethod
+    def varint(self, kind: VarInt, at: v.Value, end: v.Value, goal: Goal) -> tuple[v.Value, v.Local]:
+        """Read a varint; return the byte behind it, and its value."""
+
+    @abstractmethod
+    def count(self, stated: int | Expression, place: st.Place) -> v.Value:
+        """Return a length or count; fail where it is negative."""

@@ -1,0 +1,197 @@
+"""Statements of a function that reads, under construction: blocks, locals, and what expressions see.
+
+What is read on the way to a fault of the structure alone is `cold`: there nothing is kept and no value checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Final
+
+from wirelock.export import statements as st
+from wirelock.export import values as v
+from wirelock.export.expressions import Names, compared, int_type, interval_of
+from wirelock.export.names import snake
+from wirelock.export.program import RecordDecl
+from wirelock.export.units import POSITION
+from wirelock.export.write_scope import Scope
+from wirelock.layout.bounds import MAX_LENGTH
+from wirelock.layout.terms import Expression, Index, Length, Path
+
+__all__ = ["AT", "END", "Block", "ReadScope", "Steps", "left", "less", "pruned"]
+
+AT: Final = v.Local("at", POSITION)
+END: Final = v.Local("end", POSITION)
+Steps = tuple[st.Step, ...]
+
+
+def left(end: v.Value, at: v.Value) -> v.Value:
+    """Return how many bytes are left in a region: never less than none."""
+    return v.Op("-", (end, at), 0, MAX_LENGTH)
+
+
+def less(left: v.Value, right: v.Value | int) -> v.Value:
+    """Return whether an integer is less than another one."""
+    return compared("<", left, right)
+
+
+class ReadScope(Scope):
+    """The fields of the record that is being read: what was read last is in locals."""
+
+    def __init__(
+        self,
+        record: RecordDecl,
+        records: Mapping[str, RecordDecl],
+        source: v.Value,
+        around: Scope | None = None,
+    ) -> None:
+        super().__init__(record, records, source, around)
+        self.known: dict[str, v.Value] = {}
+        """The values that were read, by label, as expressions see them."""
+
+    def _read(self, names: tuple[str, ...]) -> v.Value:
+        if len(names) == 1 and names[0] in self.known:
+            return self.known[names[0]]
+        return super()._read(names)
+
+    def of_element(
+        self, element: Callable[[tuple[str, ...]], v.Value]
+    ) -> Callable[[Expression], v.Value | None]:
+        """Return what the condition of an Until sees: its element by the names behind it, and this around."""
+
+        def value_of(wanted: Expression) -> v.Value | None:
+            match wanted:
+                case Path(up=0, names=(_, *names)):
+                    return element(tuple(names))
+                case Path(up=up, names=names):
+                    return self.value_of(Path(up - 1, names))
+                case Length(path=Path(up=up, names=names)) if up:
+                    return self.value_of(Length(Path(up - 1, names)))
+                case Length(path=Path(names=(_, *names))):
+                    return v.Count(element(tuple(names)))
+                case Index():
+                    return self.value_of(wanted)
+            return None
+
+        return value_of
+
+
+class Block:
+    """One function's statements, and the block that is being written."""
+
+    def __init__(self, record: RecordDecl, records: Mapping[str, RecordDecl]) -> None:
+        self.record = record
+        self.records = records
+        self.names = Names(["at", "end", *(local.name for local in record.parameters)])
+        self.statements: list[st.Statement] = []
+        self.is_cold = False
+
+    def add(self, *statements: st.Statement) -> None:
+        """Add statements at the end of the block."""
+        self.statements += statements
+
+    @contextmanager
+    def block(self, *, cold: bool | None = None) -> Iterator[list[st.Statement]]:
+        """Collect what is added meanwhile."""
+        outer, self.statements = self.statements, []
+        was_cold, self.is_cold = self.is_cold, self.is_cold if cold is None else cold
+        found = self.statements
+        try:
+            yield found
+        finally:
+            self.statements, self.is_cold = outer, was_cold
+
+    def fail_if(self, condition: v.Value, code: str, place: st.Place) -> None:
+        """Fail where a condition holds."""
+        if condition == v.Truth(True):
+            self.add(st.Fail(code, place))
+        elif condition != v.Truth(False):
+            self.add(st.When(condition, (st.Fail(code, place),)))
+
+    def note_unless(
+        self, kept: v.Value, code: str, place: st.Place, negate: Callable[[v.Value], v.Value]
+    ) -> None:
+        """Note a value fault where a condition does not hold."""
+        if kept != v.Truth(True) and not self.is_cold:
+            self.add(st.When(negate(kept), (st.Note("value", code, place),)))
+
+    def let(self, hint: str, value: v.Value, kind: v.Type | None = None) -> v.Value:
+        """Return a local that holds a value; the value itself where it is a local or a constant."""
+        if isinstance(value, v.Local | v.Int):
+            return value
+        local = v.Local(self.names.new(named(hint)), kind or int_type(*interval_of(value)))
+        self.add(st.Let(local, value))
+        return local
+
+    def var(self, hint: str, value: v.Value, kind: v.Type = POSITION) -> v.Local:
+        """Return a local that changes."""
+        local = v.Local(self.names.new(named(hint)), kind)
+        self.add(st.Var(local, value))
+        return local
+
+
+def named(hint: str) -> str:
+    """Return a hint as the name of a local."""
+    found = snake(hint)
+    return f"value_{found}" if found[:1].isdigit() else found
+
+
+def pruned(body: tuple[st.Statement, ...]) -> tuple[st.Statement, ...]:
+    """Return statements without locals that nothing reads, and without blocks that do nothing."""
+    while True:
+        used = set(_used(body))
+        found = _without(body, used)
+        if found == body:
+            return found
+        body = found
+
+
+def _used(node: Any) -> Iterator[str]:
+    """Yield the names of locals that are read; what declares or sets one does not read it."""
+    match node:
+        case v.Local(name=name):
+            yield name
+        case st.Let(value=value) | st.Var(value=value) | st.Set(target=v.Local(), value=value):
+            yield from _used(value)
+        case st.ReadVarint():
+            yield from _used((node.at, node.end, node.place))
+        case st.Read():
+            yield from _used((node.target, node.at, node.end, node.steps, node.arguments))
+        case st.For(count=count, body=body):
+            yield from _used((count, body))
+        case tuple():
+            for item in node:
+                yield from _used(item)
+        case v.IntType() | v.RecordType() | v.EnumType() | v.ListType() | v.ChoiceType():
+            pass
+        case _ if is_dataclass(node):
+            for item in fields(node):
+                yield from _used(getattr(node, item.name))
+
+
+def _without(body: tuple[st.Statement, ...], used: set[str]) -> tuple[st.Statement, ...]:
+    found: list[st.Statement] = []
+    for statement in body:
+        match statement:
+            case st.Let(local=local) | st.Var(local=local) | st.Set(target=v.Local() as local):
+                if local.name in used:
+                    found.append(statement)
+            case st.Read(result=v.Local(name=name)) if name not in used:
+                found.append(replace(statement, result=None))
+            case st.When(condition=condition, then=then, otherwise=otherwise):
+                then, otherwise = _without(then, used), _without(otherwise, used)
+                if then or otherwise:
+                    found.append(st.When(condition, then, otherwise))
+            case st.Pick(value=value, cases=cases, otherwise=otherwise):
+                kept = tuple((keys, _without(case, used)) for keys, case in cases)
+                found.append(st.Pick(value, kept, _without(otherwise, used)))
+            case st.For(index=index, count=count, body=inner):
+                if inner := _without(inner, used):
+                    found.append(st.For(index, count, inner))
+            case st.While(condition=condition, body=inner):
+                found.append(st.While(condition, _without(inner, used)))
+            case _:
+                found.append(statement)
+    return tuple(found)
