@@ -394,6 +394,10 @@ class _Frame:
             case st.PutVarint(value=value, zigzag=zigzagged):
                 number = self.integer(value)
                 call.output += varint_bytes(zigzag(number) if zigzagged else number)
+            case st.InsertVarint(at=at, value=value, zigzag=zigzagged):
+                number, start = self.integer(value), self.integer(at)
+                assert 0 <= start <= len(call.output)
+                call.output[start:start] = varint_bytes(zigzag(number) if zigzagged else number)
             case st.Write(record=record, source=source, steps=steps, at=at):
                 values = [self.value(item) for item in statement.arguments]
                 if at is None:

@@ -27,6 +27,7 @@ from wirelock.layout.nodes import (
     Time,
     Type,
     parts_of,
+    plain,
 )
 from wirelock.layout.sizes import padding_behind, size_of
 
@@ -52,7 +53,7 @@ def _is_fixed(kind: Type) -> bool:
             return isinstance(length, int)
         case Text(inner=inner):
             return _is_fixed(inner)
-        case Sized(inner=Bytes(length=Rest()), extent=int()):
+        case Sized(inner=inner, extent=int()) if plain(inner) == Bytes(Rest()):
             return True
         case Sized(inner=inner, extent=int(size), stripped=0):
             return _is_fixed(inner) and size_of(inner).lowest == 8 * size

@@ -226,6 +226,18 @@ class PutVarint:
 
 
 @dataclass(frozen=True, slots=True)
+class InsertVarint:
+    """Write a varint at byte `at` of the output, and move all that is there already behind it.
+
+    It is the size of a region that was only known once the region was written.
+    """
+
+    at: Value
+    value: Value
+    zigzag: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Write:
     """Call the function that writes a record at the end of the output; returns failure where it fails.
 
@@ -256,5 +268,5 @@ class Tell:
 
 Statement: TypeAlias = (
     Let | Var | Set | When | Pick | For | While | Break | Return | Fail | FailText | Note | Read | ReadVarint
-    | Allocate | Extend | Reserve | Store | Put | Fill | PutVarint | Write | Tell
+    | Allocate | Extend | Reserve | Store | Put | Fill | PutVarint | InsertVarint | Write | Tell
 )  # fmt: skip

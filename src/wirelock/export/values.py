@@ -324,10 +324,9 @@ float_fits(value, bits) -> bool: rounding to that width of the wire and back giv
 scaled_of(raw, multiply, add, divide) -> binary64 (raw * multiply + add) / divide
 scaled_fits(value, multiply, add, divide, low, high) -> bool: some integer in low..high stands for it exactly
 scaled_raw(value, multiply, add, divide) -> that integer: codec.scaled.raw_of
-contains_mark(value, size, mark: Octets) -> bool: whether a mark lies in steps of its length in the `size` bytes
-    of a bytes value, or of a text in its encoding
-ends_in_nuls(value, unit) -> bool: whether the last `unit` bytes of a bytes value, or of a text in its encoding,
-    are all zero; false where it has not so many
+contains_mark(value, size, mark: Octets) -> bool: whether a mark lies in steps of its length in the bytes of a
+    bytes value, or of a text in its encoding, which are `size`
+ends_in_nuls(value, unit) -> bool: whether the last `unit` of those bytes are all zero; false where there are less
 varint_size(raw) -> 1..10
 """
 

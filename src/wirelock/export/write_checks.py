@@ -21,10 +21,19 @@ from wirelock.export.expressions import (
     octets_of,
     operation,
 )
-from wirelock.layout.nodes import Float
+from wirelock.layout.nodes import Float, Scaled
 from wirelock.layout.terms import Limit
 
-__all__ = ["fail_if", "float_check", "integer_check", "is_member", "limits_check", "size_check", "within"]
+__all__ = [
+    "fail_if",
+    "float_check",
+    "integer_check",
+    "is_member",
+    "limits_check",
+    "scaled_check",
+    "size_check",
+    "within",
+]
 
 _OVERFLOW: Final = {16: 65520.0, 32: float.fromhex("0x1.ffffffp127")}
 """The least float that rounds to an infinity, by width: half a step above the largest one."""
@@ -71,6 +80,18 @@ def float_check(kind: Float, value: v.Value, place: st.Place) -> list[st.Stateme
         beyond = any_of([all_of(above), all_of(below)])
         failure = (st.When(beyond, (st.Fail("out-of-range", place),)), *failure)
     return [st.When(negated(fits), failure)]
+
+
+def scaled_check(kind: Scaled, value: v.Value, place: st.Place) -> list[st.Statement]:
+    """Check that a float stands on a step, of an integer that fits."""
+    integer, step = kind.integer, (v.Int(kind.multiply), v.Int(kind.add), v.Int(kind.divide))
+    ends = sorted((end - kind.add) // kind.multiply for end in (-(1 << 53), 1 << 53))
+    fits, on_a_step = (
+        v.Call("scaled_fits", (value, *step, v.Int(low), v.Int(high)), v.BoolType())
+        for low, high in ((integer.lowest, integer.highest), (ends[0] - 1, ends[1] + 1))
+    )
+    failure = st.When(on_a_step, (st.Fail("out-of-range", place),), (st.Fail("not-canonical", place),))
+    return [st.When(negated(fits), (failure,))]
 
 
 def size_check(found: v.Value, wanted: v.Value, place: st.Place) -> list[st.Statement]:

@@ -5,6 +5,7 @@ A field that a client does not hold is a constant, or computed from the others w
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Mapping as MappingType
 
 from wirelock.export import values as v
@@ -97,6 +98,29 @@ class Scope:
         kind = of_type(source)
         assert isinstance(kind, v.RecordType)
         return Scope(self.records[kind.name], self.records, source, self)
+
+    def of_element(self, element: v.Value, kind: Type) -> Callable[[Expression], v.Value | None]:
+        """Return what the condition of an Until reads: the element as `obj_`, and this record around it."""
+
+        def value_of(wanted: Expression) -> v.Value | None:
+            match wanted:
+                case Path(up=0, names=(_,)):
+                    return number(element, valued(kind))
+                case Path(up=0, names=(_, *names)):
+                    return self.within(element)._read(tuple(names))
+                case Length(path=Path(up=0, names=(_,))):
+                    return v.Count(element)
+                case Length(path=Path(up=0, names=(_, *names))):
+                    return self.within(element)._length(tuple(names))
+                case Path(up=up, names=names):
+                    return self.value_of(Path(up - 1, names))
+                case Length(path=Path(up=up, names=names)):
+                    return self.value_of(Length(Path(up - 1, names)))
+                case Index():
+                    return self.value_of(wanted)
+            return None
+
+        return value_of
 
     def _read(self, names: tuple[str, ...]) -> v.Value:
         field = self.layout[names[0]]
