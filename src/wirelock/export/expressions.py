@@ -19,7 +19,7 @@ from wirelock.layout.terms import Expression, Literal, Number, Operation, Path
 
 __all__ = [
     "Names", "ValueOf", "all_of", "any_of", "as_float", "compared", "int_type", "integer", "interval_of",
-    "is_float", "lower", "negated", "octets_of", "of_type", "operation", "plus", "shared", "truth",
+    "is_float", "lower", "negated", "is_literal", "of_type", "operation", "plus", "shared", "truth",
 ]  # fmt: skip
 
 ValueOf: TypeAlias = Callable[[Expression], v.Value | None]
@@ -216,7 +216,7 @@ def _comparison(name: str, left: Expression, right: Expression, value_of: ValueO
         left, right = right, left
     found = _value(left, value_of)
     if isinstance(right, Literal):
-        same = v.Equal(None, found, octets_of(right.value, found))
+        same = is_literal(found, right.value)
         return same if name == "==" else negated(same)
     other = _value(right, value_of)
     if is_float(found) or is_float(other):
@@ -224,13 +224,16 @@ def _comparison(name: str, left: Expression, right: Expression, value_of: ValueO
     return v.Op(name, (integer(found), integer(other)), 0, 1)
 
 
-def octets_of(value: bytes | str, beside: v.Value) -> bytes:
-    """Return constant bytes, or constant text in the encoding of the text that stands beside it."""
-    if isinstance(value, bytes):
-        return value
-    kind = of_type(beside)
-    assert isinstance(kind, v.TextType), beside
-    return value.encode(kind.encoding)
+def is_literal(value: v.Value, literal: bytes | str) -> v.Value:
+    """Return whether bytes or text are constant ones: text never is what its encoding has no bytes for."""
+    if isinstance(literal, bytes):
+        return v.Equal(None, value, literal)
+    kind = of_type(value)
+    assert isinstance(kind, v.TextType), value
+    try:
+        return v.Equal(None, value, literal.encode(kind.encoding))
+    except UnicodeEncodeError:
+        return v.Truth(False)
 
 
 def _real(value: v.Value) -> v.Value:

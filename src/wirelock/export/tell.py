@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Mapping as MappingType
 
 from wirelock.export import statements as st
@@ -9,7 +10,7 @@ from wirelock.export import values as v
 from wirelock.export.expressions import Names, of_type, truth
 from wirelock.export.program import Function, RecordDecl
 from wirelock.export.units import POSITION, is_option, stands_inline
-from wirelock.export.write_scope import Scope, number
+from wirelock.export.write_scope import Scope, chosen_by_key, number
 from wirelock.layout.nodes import (
     Array,
     Bytes,
@@ -27,7 +28,9 @@ from wirelock.layout.nodes import (
     Optional,
     Padding,
     Scaled,
+    Select,
     Sequence,
+    Switch,
     Terminated,
     Text,
     Time,
@@ -86,6 +89,10 @@ class _Teller:
                 )
                 told = [self.value(part, item, scope) for part, item in zip(types, items, strict=True)]
                 return (st.Tell("["), *(piece for pieces in told for piece in pieces), st.Tell("]"))
+            case Switch():
+                return self._switch(kind, value, scope)
+            case Select(cases=records) if value is not None:
+                return self._cases(value, [layout for _, layout in records], scope)
         assert value is not None, f"{kind} has no value"
         match kind:
             case Mapping(members=members):
@@ -130,6 +137,36 @@ class _Teller:
                 assert value is not None
                 there, inside = v.Present(value), v.Within(value, held)
         return (st.When(there, self.value(inner, inside, scope), _NULL),)
+
+    def _switch(self, kind: Switch, value: v.Value | None, scope: Scope) -> _Told:
+        if value is not None and isinstance(of_type(value), v.ChoiceType):
+            return self._cases(value, kind.types, scope)
+        told = [self.value(case, value, scope) for case in kind.types]
+        if all(pieces == told[0] for pieces in told):
+            return told[0]
+        otherwise = _NULL if kind.default is None else told[-1]
+        return chosen_by_key(kind, told, otherwise, scope)
+
+    def _cases(self, value: v.Value, kinds: Iterable[Type], scope: Scope) -> _Told:
+        """Tell what a choice holds."""
+        choice = of_type(value)
+        assert isinstance(choice, v.ChoiceType)
+        kinds = [*kinds]
+        width = next((kind.bits for kind in map(valued, kinds) if isinstance(kind, Float)), 64)
+        cases = []
+        for at, (kind, (_, held)) in enumerate(zip(kinds, choice.cases, strict=True)):
+            inside = None if held is None else v.CaseOf(value, at, held)
+            told = self.value(kind, inside, scope)
+            if inside is not None and isinstance(valued(kind), Float):
+                told = self._float_of_several(inside, width)
+            cases.append(((at,), told))
+        return (st.Pick(v.Which(value), tuple(cases), _NULL),)
+
+    def _float_of_several(self, value: v.Value, bits: int) -> _Told:
+        """Tell a float where others could stand: a NaN has the digits of the first that holds it."""
+        fits = v.Call("float_fits", (value, v.Int(bits)), v.BoolType())
+        one = st.Tell("float", value, bits)
+        return (one,) if bits == 64 else (st.When(fits, (one,), (st.Tell("float", value, 64),)),)
 
     def _list(self, kind: Array, value: v.Value | None, scope: Scope) -> _Told:
         if value is None:

@@ -17,8 +17,8 @@ from wirelock.export.expressions import (
     compared,
     interval_of,
     is_float,
+    is_literal,
     negated,
-    octets_of,
     operation,
 )
 from wirelock.layout.nodes import Float, Scaled
@@ -148,4 +148,4 @@ def limit_kept(value: v.Value, limit: Limit) -> v.Value:
 def _is(value: v.Value, wanted: int | bool | bytes | str) -> v.Value:
     if isinstance(wanted, int):
         return compared("==", value, int(wanted))
-    return v.Equal(None, value, octets_of(wanted, value))
+    return is_literal(value, wanted)

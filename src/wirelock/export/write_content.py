@@ -106,7 +106,8 @@ def _write(
                     block.add(st.Put(at, value), *store_mark(v.Op("+", (at, size), 0, MAX_LENGTH), mark))
                 case Prefix(integer=VarInt(zigzag=zigzag)):
                     block.close()
-                    block.add(st.PutVarint(size, zigzag), st.Put(block.reserve(size), value))
+                    block.add(st.PutVarint(size, zigzag))
+                    block.add(st.Put(block.reserve(size), value))
                 case Prefix(integer=Integer(bits=bits, order=order)):
                     block.add(*prefix_check(extent, size, place))
                     at = block.reserve(plus(size, bits // 8))

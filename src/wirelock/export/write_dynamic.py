@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from wirelock.export import statements as st
 from wirelock.export import values as v
-from wirelock.export.expressions import compared, lower, negated, octets_of, of_type, operation, truth
+from wirelock.export.expressions import compared, negated, of_type, operation, truth
 from wirelock.export.units import POSITION, is_option
 from wirelock.export.write_block import Block
 from wirelock.export.write_checks import fail_if, integer_check, limits_check
@@ -20,7 +20,7 @@ from wirelock.export.write_content import (
     store_mark,
 )
 from wirelock.export.write_fixed import FixedWriter, Steps
-from wirelock.export.write_scope import Scope, number
+from wirelock.export.write_scope import Scope, chosen_by_key, number
 from wirelock.layout.bounds import MAX_LENGTH
 from wirelock.layout.nodes import (
     If,
@@ -132,18 +132,8 @@ class Writer(FixedWriter):
                 checks = fail_if(compared("!=", v.Which(value), at), "wrong-type", place)
                 held = None if inner is None else v.CaseOf(value, at, inner)
             bodies.append((*checks, *self._inside(case, held, steps, scope)))
-        keys = [key for key, _ in kind.cases]
-        otherwise = (st.Fail("unknown-case", place),) if kind.default is None else bodies[len(keys)]
-        whole = all(isinstance(key, int) for key in keys)
-        found = lower(kind.key, scope.value_of)
-        if whole:
-            cases = tuple(((int(key),), body) for key, body in zip(keys, bodies, strict=False))
-            block.add(st.Pick(found, cases, otherwise))
-            return
-        for key, body in reversed([*zip(keys, bodies, strict=False)]):
-            assert isinstance(key, bytes | str)
-            otherwise = (st.When(v.Equal(None, found, octets_of(key, found)), body, otherwise),)
-        block.add(*otherwise)
+        otherwise = (st.Fail("unknown-case", place),) if kind.default is None else bodies[-1]
+        block.add(*chosen_by_key(kind, bodies, otherwise, scope))
 
     def _select(self, kind: Select, value: v.Value, steps: Steps, scope: Scope, block: Block) -> None:
         chosen = of_type(value)

@@ -5,16 +5,17 @@ A field that a client does not hold is a constant, or computed from the others w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from collections.abc import Mapping as MappingType
 
+from wirelock.export import statements as st
 from wirelock.export import values as v
-from wirelock.export.expressions import lower, of_type, truth
+from wirelock.export.expressions import is_literal, lower, of_type, truth
 from wirelock.export.program import RecordDecl
-from wirelock.layout.nodes import Computed, Constant, Field, Layout, Type, integer_of, valued
+from wirelock.layout.nodes import Computed, Constant, Field, Layout, Switch, Type, integer_of, valued
 from wirelock.layout.terms import Expression, Index, Length, Path
 
-__all__ = ["Scope", "number"]
+__all__ = ["Scope", "chosen_by_key", "number"]
 
 
 class Scope:
@@ -156,3 +157,20 @@ def number(value: v.Value, kind: Type) -> v.Value:
         assert integer is not None
         return v.Number(value, integer.lowest, integer.highest)
     return value
+
+
+def chosen_by_key(
+    kind: Switch,
+    bodies: Sequence[tuple[st.Statement, ...]],
+    otherwise: tuple[st.Statement, ...],
+    scope: Scope,
+) -> tuple[st.Statement, ...]:
+    """Return the statements that run the body of the case that a Switch's key selects, or `otherwise`."""
+    found = lower(kind.key, scope.value_of)
+    pairs = [(key, body) for (key, _), body in zip(kind.cases, bodies, strict=False)]
+    if all(isinstance(key, int) for key, _ in pairs):
+        return (st.Pick(found, tuple(((int(key),), body) for key, body in pairs), otherwise),)
+    for key, body in reversed(pairs):
+        assert isinstance(key, bytes | str), "keys are all numbers, or none is"
+        otherwise = (st.When(is_literal(found, key), body, otherwise),)
+    return otherwise
