@@ -1,0 +1,357 @@
+"""The record that a TypeScript function reads: which local holds each field, and how it is given a value.
+
+A field that is set once, on every way through the function, is a `const`; another one a `let` before the
+statement that sets it first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from wirelock.export import statements as st
+from wirelock.export import values as v
+from wirelock.export.expressions import of_type
+from wirelock.export.names import camel
+from wirelock.export.program import Function
+from wirelock.export.typescript_layout import Doc, arguments
+from wirelock.export.typescript_module import nodes_in
+from wirelock.export.typescript_values import Text, quoted
+
+if TYPE_CHECKING:
+    from wirelock.export.typescript_statements import Printer
+
+__all__ = ["Path", "Places", "ends", "path_of"]
+
+Path = tuple[str, ...]
+"""The names of fields from the record that is read inwards."""
+
+
+def path_of(value: v.Value) -> Path | None:
+    """Return the path of a field of the record that is read; None for anything else."""
+    match value:
+        case v.Self():
+            return ()
+        case v.Member(of=of, name=name):
+            outer = path_of(of)
+            return None if outer is None else (*outer, name)
+    return None
+
+
+def _base(target: v.Value) -> Path | None:
+    """Return the path of the field that is given a value by one for an option or a case of it."""
+    while isinstance(target, v.Within | v.CaseOf):
+        target = target.of
+    return path_of(target)
+
+
+def _assigned(statement: st.Statement) -> Path | None:
+    """Return the path of the field that a statement itself sets."""
+    match statement:
+        case st.Set(target=v.Which(of=of), value=v.Int(value=number)):
+            kind = of_type(of)
+            assert isinstance(kind, v.ChoiceType)
+            return _base(of) if kind.cases[number][1] is None else None
+        case st.Set(target=v.Local()):
+            return None
+        case st.Set(target=target) | st.Allocate(target=target) | st.Read(target=target):
+            return _base(target)
+    return None
+
+
+def _inner(statement: st.Statement) -> Iterator[tuple[st.Statement, ...]]:
+    """Yield the blocks inside a statement."""
+    match statement:
+        case st.When(then=then, otherwise=otherwise):
+            yield from (then, otherwise)
+        case st.Pick(cases=cases, otherwise=otherwise):
+            yield from (*(body for _, body in cases), otherwise)
+        case st.For(body=body) | st.While(body=body):
+            yield body
+
+
+def _grown(statement: st.Statement) -> Iterator[v.Value]:
+    """Yield the lists that a loop extends, and no loop inside of it."""
+    if isinstance(statement, st.For | st.While):
+        yield from _extended(statement.body)
+
+
+def _extended(body: Sequence[st.Statement]) -> Iterator[v.Value]:
+    for item in body:
+        if isinstance(item, st.Extend):
+            yield item.target
+        elif not isinstance(item, st.For | st.While):
+            for inner in _inner(item):
+                yield from _extended(inner)
+
+
+def _all(statement: st.Statement) -> Iterator[Path]:
+    """Yield the path of every field that a statement sets, at any depth."""
+    found = _assigned(statement)
+    if found:
+        yield found
+    for target in _grown(statement):
+        base = _base(target)
+        if base:
+            yield base
+    for body in _inner(statement):
+        for item in body:
+            yield from _all(item)
+
+
+def ends(body: Sequence[st.Statement]) -> bool:
+    """Whether nothing runs behind a block."""
+    match body[-1] if body else None:
+        case st.Fail() | st.Return() | st.Break():
+            return True
+        case st.When(then=then, otherwise=otherwise):
+            return ends(then) and ends(otherwise)
+        case st.Pick(cases=cases, otherwise=otherwise):
+            return ends(otherwise) and all(ends(item) for _, item in cases)
+    return False
+
+
+def _always(body: Sequence[st.Statement], path: Path) -> bool:
+    """Whether a block sets a field on every way through it."""
+    for statement in body:
+        if _assigned(statement) == path or any(_base(item) == path for item in _grown(statement)):
+            return True
+        match statement:
+            case st.When() | st.Pick():
+                blocks = [*_inner(statement)]
+                if all(ends(block) or _always(block, path) for block in blocks):
+                    return True
+    return False
+
+
+def _latest(body: Sequence[st.Statement]) -> dict[Path, int]:
+    """Return the number of the last statement of a block that gives a field its value on every way."""
+    found: dict[Path, int] = {}
+    paths = {path for statement in body for path in _all(statement)}
+    for number, statement in enumerate(body):
+        if isinstance(statement, st.Read) and isinstance(statement.target, v.Self):
+            found |= dict.fromkeys(paths, number)
+        for path in paths:
+            if _always((statement,), path):
+                found[path] = number
+    return found
+
+
+def _values(node: object) -> tuple[object, ...]:
+    """Return the values that statements read, without the targets that they only give a value."""
+    match node:
+        case tuple():
+            return tuple(item for part in node for item in _values(part))
+        case st.Set(target=target, value=value):
+            return (value, *_indices(target))
+        case st.Read():
+            return (node.at, node.end, node.steps, node.arguments, *_indices(node.target))
+        case st.Allocate(target=target, count=count):
+            return (count, *_indices(target))
+        case st.When(condition=condition, then=then, otherwise=otherwise):
+            return (condition, *_values(then), *_values(otherwise))
+        case st.Pick(value=value, cases=cases, otherwise=otherwise):
+            return (value, *(item for _, body in cases for item in _values(body)), *_values(otherwise))
+        case st.For(count=count, body=body):
+            return (count, *_values(body))
+        case st.While(condition=condition, body=body):
+            return (condition, *_values(body))
+        case st.Extend(size=size):
+            return (size,)
+    return (node,)
+
+
+def _indices(target: v.Value) -> tuple[object, ...]:
+    match target:
+        case v.Item(of=of, index=index):
+            return (index, *_indices(of))
+        case v.Member(of=of) | v.Within(of=of) | v.CaseOf(of=of) | v.Which(of=of):
+            return _indices(of)
+    return ()
+
+
+class Places:
+    """The fields of one record, while it is read."""
+
+    def __init__(self, printer: Printer, function: Function) -> None:
+        self.printer = printer
+        self.module = printer.module
+        self.body = function.body
+        self.variables: dict[Path, str] = {}
+        self.aliases: dict[v.Value, str] = {}
+        """The lists that are in a local of their own while they grow."""
+        self.dead: frozenset[Path] = frozenset()
+        """The fields that the statement of the outermost block sets for nothing: a later one sets them."""
+        self.latest = _latest(self.body)
+        counts = Counter(
+            path
+            for number, statement in enumerate(self.body)
+            for path in _all(statement)
+            if number >= self.latest.get(path, 0)
+        )
+        self.constants = {
+            path
+            for statement in self.body
+            for path in [_assigned(statement), *map(_base, _grown(statement))]
+            if path and counts[path] == 1
+        }
+        self.read_here = {path for node in nodes_in(_values(self.body)) if (path := path_of(node))}
+        """The fields that the function itself reads again."""
+
+    def declare(self, statement: st.Statement) -> None:
+        """Declare what must be declared before a statement: fields, and lists that it lets grow."""
+        if self.printer.depth == 0:
+            number = next(at for at, item in enumerate(self.body) if item is statement)
+            self.dead = frozenset(path for path in _all(statement) if number < self.latest.get(path, 0))
+            for path in dict.fromkeys(_all(statement)):
+                known = path in self.constants or path in self.variables or path in self.dead
+                if not known:
+                    self._let(path)
+        for target in _grown(statement):
+            if target not in self.aliases:
+                self.list(target)
+
+    def ignores(self, target: v.Value) -> bool:
+        """Whether what is given to a target is read by nothing."""
+        while isinstance(target, v.Within | v.CaseOf | v.Item | v.Which):
+            target = target.of
+        path = path_of(target)
+        return path in self.dead and path not in self.read_here
+
+    def _let(self, path: Path) -> None:
+        kind = self._type(path)
+        name = self.variable(path)
+        told = self.module.type(kind)
+        start = "" if _always(self.body, path) else f" = {self.module.default(kind)}"
+        if start and isinstance(kind, v.OptionType):
+            start = " = null"
+        self.printer.add(f"let {name}: {told}{start};")
+
+    def _type(self, path: Path) -> v.Type:
+        record = self.printer.record
+        for name in path[:-1]:
+            kind = next(item.type for item in record.fields if item.name == name)
+            assert isinstance(kind, v.RecordType)
+            record = self.module.records[kind.name]
+        return next(item.type for item in record.fields if item.name == path[-1])
+
+    def variable(self, path: Path) -> str:
+        """Return the local of a field."""
+        if path not in self.variables:
+            self.variables[path] = self.printer.new(camel("_".join(path)))
+        return self.variables[path]
+
+    # -- giving values
+
+    def assign(self, target: v.Value, text: Text) -> None:
+        """Give a field, an element, an option or a choice a value."""
+        match target:
+            case v.Within(of=of):
+                self.assign(of, text)
+                return
+            case v.CaseOf(of=of, number=number):
+                kind = of_type(of)
+                assert isinstance(kind, v.ChoiceType)
+                label = f"kind: {quoted(kind.cases[number][0])}"
+                told = "value" if text.doc == "value" else ("value: ", text.shown)
+                self.assign(of, Text(arguments("{", [label, told], "}", space=True)))
+                return
+            case v.Item(of=of, index=index):
+                number = self.printer.values.number(index).shown
+                self._set((self._list(of), "[", number, "]"), text)
+                return
+        path = path_of(target)
+        if path in self.dead:
+            if path in self.read_here:
+                self.aliases[target] = name = self.printer.new(camel(path[-1]))
+                self._set(f"const {name}", text)
+            return
+        if path:
+            if path in self.constants and path not in self.variables and text.doc in self.printer.fixed:
+                assert isinstance(text.doc, str)
+                self.variables[path] = text.doc
+                return
+            name = self.variable(path)
+            if path not in self.constants:
+                self._set(name, text)
+            elif text.doc != name:
+                kind = self._type(path)
+                annotated = isinstance(kind, v.ChoiceType) or text.doc == "null"
+                told = f": {self.module.type(kind)}" if annotated else ""
+                self._set(f"const {name}{told}", text)
+            return
+        assert isinstance(target, v.Member), target
+        kind = of_type(target.of)
+        assert isinstance(kind, v.RecordType)
+        mutable = f"{self.module.codec('Mutable')}<{self.module.types[kind.name]}>"
+        holder = self.printer.place(target.of).doc
+        field = self.module.fields[kind.name][target.name]
+        self._set(("(", holder, f" as {mutable}).{field}"), text)
+
+    def _set(self, target: Doc, text: Text) -> None:
+        self.printer.assigned(target, text)
+
+    def _list(self, value: v.Value) -> Doc:
+        if value in self.aliases:
+            return self.aliases[value]
+        return self.printer.place(value).atom
+
+    def list(self, target: v.Value) -> None:
+        """Begin a list: it is empty, and grows as its elements are set."""
+        kind = of_type(target)
+        assert isinstance(kind, v.ListType)
+        path = path_of(target)
+        if self.ignores(target):
+            return
+        if path and path in self.constants and path not in self.dead:
+            name = self.variable(path)
+        else:
+            name = self.printer.new("items")
+        self.aliases[target] = name
+        self.printer.add(f"const {name}: {self.module.mutable(kind)} = [];")
+        if not (path and (path in self.constants or path in self.dead)):
+            self.assign(target, Text(name))
+
+    def made(self, target: v.Value, text: Text) -> str:
+        """Keep what a call has made in a local until it is known to be there; returns its name."""
+        path = path_of(target)
+        if path and path in self.constants and path not in self.dead:
+            name = self.variable(path)
+        else:
+            kind = of_type(target)
+            assert isinstance(kind, v.RecordType)
+            name = self.printer.new(re.sub(r"V\d+$", "", camel(self.module.types[kind.name])))
+        self.printer.assigned(f"const {name}", text)
+        return name
+
+    # -- reading
+
+    def read(self, value: v.Value) -> Text | None:
+        """Return the text of what was read already; None for what is no part of the record."""
+        if value in self.aliases:
+            return Text(self.aliases[value])
+        path = path_of(value)
+        if not path:
+            return None
+        if path in self.variables:
+            return Text(self.variables[path])
+        kind = of_type(value)
+        assert isinstance(kind, v.RecordType), f"{value} was not set"
+        return Text(self.literal(kind.name, path))
+
+    def literal(self, record: str, path: Path) -> Doc:
+        """Return a record that is made from the locals of its fields."""
+        parts: list[Doc] = []
+        for item in self.module.records[record].fields:
+            key, inner = self.module.fields[record][item.name], (*path, item.name)
+            told: Doc
+            if inner in self.variables:
+                told = self.variables[inner]
+            elif isinstance(item.type, v.RecordType):
+                told = self.literal(item.type.name, inner)
+            else:
+                told = self.module.default(item.type)
+            parts.append(key if told == key else (f"{key}: ", told))
+        return arguments("{", parts, "}", space=True)
