@@ -152,6 +152,7 @@ class _Teller:
         choice = of_type(value)
         assert isinstance(choice, v.ChoiceType)
         kinds = [*kinds]
+        numbers = {kind for kind in kinds if isinstance(valued(kind), Integer | VarInt | Time | Computed)}
         width = next((kind.bits for kind in map(valued, kinds) if isinstance(kind, Float)), 64)
         cases = []
         for at, (kind, (_, held)) in enumerate(zip(kinds, choice.cases, strict=True)):
@@ -159,6 +160,8 @@ class _Teller:
             told = self.value(kind, inside, scope)
             if inside is not None and isinstance(valued(kind), Float):
                 told = self._float_of_several(inside, width)
+            elif inside is not None and isinstance(valued(kind), Flag) and numbers & {*kinds[:at]}:
+                told = (st.Tell("integer", v.Number(inside, 0, 1)),)  # as pydantic writes a bool among ints
             cases.append(((at,), told))
         return (st.Pick(v.Which(value), tuple(cases), _NULL),)
 

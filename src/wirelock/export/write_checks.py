@@ -104,7 +104,7 @@ def size_check(found: v.Value, wanted: v.Value, place: st.Place) -> list[st.Stat
 def is_member(value: v.Value, members: Iterable[int]) -> v.Value:
     """Return whether an integer is one of some: by its ends where they follow each other."""
     known = sorted(set(members))
-    if known == list(range(known[0], known[-1] + 1)) and len(known) > 2:
+    if len(known) == known[-1] - known[0] + 1 and len(known) > 2:
         return all_of([compared(">=", value, known[0]), compared("<=", value, known[-1])])
     return any_of(compared("==", value, member) for member in known)
 

@@ -127,8 +127,7 @@ class FixedWriter:
             case Array(element=element, count=int(count)) if value is None:
                 for at in range(count):
                     self.value(element, None, (*steps, v.Int(at)), scope, block)
-            case Sized(inner=held) if value is not None and isinstance(octets := plain(held), Bytes):
-                assert isinstance(octets.length, Rest)
+            case Sized(inner=held) if value is not None and plain(held) == Bytes(Rest()):
                 write_bytes(inner, limits_of(held), value, steps, scope, block)
             case Sized(inner=held) if fixed_size(inner) is not None:
                 self.value(held, value, steps, scope, block)
