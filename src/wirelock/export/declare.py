@@ -87,9 +87,11 @@ def _program(
 ) -> Program:
     declared: dict[str, RecordDecl] = {}
     for unit in units:
-        made = _record(unit, units, declared)
+        for item in unit.layout.fields:
+            units.type_of(unit, item)
         for inner in units.new_sequences():
             declared[inner.name] = _record(inner, units, declared)
+        made = _record(unit, units, declared)
         declared[unit.name] = replace(made, pose=poses.get(unit.layout.name))
     records = tuple(replace(record, functions=_functions(record, declared)) for record in declared.values())
     return Program(protocols, tuple(units.enumerations()), records, frozenset(_calls(records)))

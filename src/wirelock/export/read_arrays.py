@@ -1,4 +1,4 @@
-"""Statements that read arrays: counted, to the end of the region, or until an element says that it is the last.
+"""Statements that read arrays: counted, to the end of the region, or until one says that it is the last.
 
 No count allocates more than the bytes that are left can hold.
 """
@@ -6,8 +6,6 @@ No count allocates more than the bytes that are left can hold.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from wirelock.export import statements as st
 from wirelock.export import values as v
@@ -19,15 +17,11 @@ from wirelock.export.read_spot import Spot
 from wirelock.export.units import INDEX, POSITION
 from wirelock.layout.nodes import (
     Array,
-    Enum,
-    Layout,
     Prefix,
     Rest,
     Type,
     Until,
     VarInt,
-    integer_of,
-    valued,
 )
 from wirelock.layout.sizes import size_of
 from wirelock.layout.terms import Expression, Limit
@@ -83,27 +77,16 @@ class Arrays(Fixed):
         """Read so many elements of fixed size; `cut` says whether the last one is cut off."""
         if cut != v.Truth(False):
             with self.cold_block() as body:
-                self._scratch_list(goal)
+                self.make_room(goal, v.Int(1), st.Place(goal.steps, at))
                 more = plus(operation("//", left(end, at), v.Int(size)), 1)
                 self.cold_elements(element, more, Spot(at), end, goal, last=True)
             self.add(st.When(cut, tuple(body)))
-        self._allocate(goal, count, st.Place(goal.steps, at))
+        self.make_room(goal, count, st.Place(goal.steps, at))
         index = v.Local(self.names.new("i"), INDEX)
         with self.block() as body:
             self._element(element, Spot(plus(at, times(index, size))), goal.item(index), None)
         self.add(st.For(index, count, tuple(body)))
         return self.let(f"after_{goal.hint}", plus(at, times(count, size)), POSITION)
-
-    def _scratch_list(self, goal: Goal) -> None:
-        """Make one element for records that are only read for their faults."""
-        kind = goal.type
-        if isinstance(kind, v.ListType) and isinstance(kind.element, v.RecordType):
-            self._allocate(goal, v.Int(1), st.Place(goal.steps))
-
-    def _allocate(self, goal: Goal, count: v.Value, place: st.Place) -> None:
-        kind = goal.type
-        if goal.target is not None and isinstance(kind, v.ListType) and kind.size is None:
-            self.add(st.Allocate(goal.target, count, place))
 
     def _one_by_one(self, element: Type, count: v.Value, at: v.Value, end: v.Value, goal: Goal) -> v.Value:
         """Read so many elements of no fixed size."""
@@ -112,7 +95,7 @@ class Arrays(Fixed):
             # More than this cannot be there: reading the last of them fails.
             most = plus(operation("//", left(end, at), v.Int(least)), 1)
             count = self.let(f"{goal.hint}_most", operation("min", count, most))
-        self._allocate(goal, count, st.Place(goal.steps, at))
+        self.make_room(goal, count, st.Place(goal.steps, at))
         behind = self.var(f"after_{goal.hint}", at)
         index = v.Local(self.names.new("i"), INDEX)
         with self.block() as body, self.counting(index):
@@ -144,7 +127,7 @@ class Arrays(Fixed):
             else:
                 self.add(st.Set(size, plus(size, 1)))
             there = goal.item(number)
-            with self.counting(number), self.reading_element(kind):
+            with self.counting(number):
                 found, value = self._next(kind.element, behind, end, there)
                 self.add(st.Set(behind, found))
                 if isinstance(kind.count, Until):
@@ -155,32 +138,11 @@ class Arrays(Fixed):
         self.counted_limits(limits, size, place, over)
         return behind
 
-    @contextmanager
-    def reading_element(self, kind: Array) -> Iterator[None]:
-        """Keep the values of elements that the condition of an Until reads."""
-        outer = self.needed
-        if isinstance(kind.count, Until):
-            self.needed = outer | {self.element_hint}
-        yield
-        self.needed = outer
-
-    element_hint = ""
-
     def _is_last(self, count: Until, element: Type, goal: Goal, value: v.Value | None) -> v.Value:
         """Return whether an element ends its array."""
-
-        def look(names: tuple[str, ...]) -> v.Value:
-            if not names:
-                found = value if value is not None else goal.target
-                assert found is not None
-                inner, integer = valued(element), integer_of(valued(element))
-                if isinstance(inner, Enum) and found is goal.target and integer is not None:
-                    return v.Number(found, integer.lowest, integer.highest)
-                return found
-            assert isinstance(valued(element), Layout) and goal.target is not None
-            return self.scope.within(goal.target)._read(names)
-
-        return truth(count.condition, self.scope.of_element(look))
+        found = goal.target if value is None else value
+        assert found is not None, "an array of what holds nothing is refused"
+        return truth(count.condition, self.scope.of_element(found, element))
 
     @abstractmethod
     def varint(self, kind: VarInt, at: v.Value, end: v.Value, goal: Goal) -> tuple[v.Value, v.Local]:

@@ -1,6 +1,6 @@
 """Statements of a function that reads, under construction: blocks, locals, and what expressions see.
 
-What is read on the way to a fault of the structure alone is `cold`: there nothing is kept and no value checked.
+What is read on the way to a fault of the structure alone is cold: nothing is kept, and no value checked.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from wirelock.export.program import RecordDecl
 from wirelock.export.units import POSITION
 from wirelock.export.write_scope import Scope
 from wirelock.layout.bounds import MAX_LENGTH
-from wirelock.layout.terms import Expression, Index, Length, Path
 
 __all__ = ["AT", "END", "Block", "ReadScope", "Steps", "left", "less", "pruned"]
 
@@ -55,27 +54,6 @@ class ReadScope(Scope):
         if len(names) == 1 and names[0] in self.known:
             return self.known[names[0]]
         return super()._read(names)
-
-    def of_element(
-        self, element: Callable[[tuple[str, ...]], v.Value]
-    ) -> Callable[[Expression], v.Value | None]:
-        """Return what the condition of an Until sees: its element by the names behind it, and this around."""
-
-        def value_of(wanted: Expression) -> v.Value | None:
-            match wanted:
-                case Path(up=0, names=(_, *names)):
-                    return element(tuple(names))
-                case Path(up=up, names=names):
-                    return self.value_of(Path(up - 1, names))
-                case Length(path=Path(up=up, names=names)) if up:
-                    return self.value_of(Length(Path(up - 1, names)))
-                case Length(path=Path(names=(_, *names))):
-                    return v.Count(element(tuple(names)))
-                case Index():
-                    return self.value_of(wanted)
-            return None
-
-        return value_of
 
 
 class Block:

@@ -1,4 +1,4 @@
-"""Statements that read values at fixed places: where their bytes are known to be there, and where they are not.
+"""Statements that read values at fixed places: where their bytes are there, and where the last ones are not.
 
 `fixed` reads a value whose bytes are there. `cold` is for a run whose last bytes are missing: it goes through
 the values in wire order until the one that is cut off, so that a fault before it is found first.
@@ -14,7 +14,7 @@ from math import gcd
 
 from wirelock.export import statements as st
 from wirelock.export import values as v
-from wirelock.export.expressions import compared, lower, negated, of_type, operation, plus, shared
+from wirelock.export.expressions import all_of, compared, lower, negated, of_type, operation, plus, shared
 from wirelock.export.program import RecordDecl
 from wirelock.export.read_block import ReadScope, Steps, left, less
 from wirelock.export.read_leaves import Leaves, has_structure
@@ -51,7 +51,7 @@ from wirelock.layout.nodes import (
 )
 from wirelock.layout.positions import offsets
 from wirelock.layout.sizes import padding_behind, size_of
-from wirelock.layout.terms import Length, Path
+from wirelock.layout.terms import Length, Limit, Path
 
 __all__ = ["Fixed", "Goal"]
 
@@ -207,7 +207,8 @@ class Fixed(Leaves, ABC):
             case Text(inner=content):
                 end = self._content_end(content, spot, hint)
                 return self.text(inner, limits, spot.byte, end, target, spot.start(steps), hint)
-            case Sized(inner=Bytes(length=Rest())):
+            case Sized(inner=content) if plain(content) == Bytes(Rest()):
+                limits += limits_of(content)
                 size = left(self._content_end(inner, spot, hint), spot.byte)
                 return self.octets(spot.byte, size, limits, target, spot.start(steps), hint)
             case Sized(inner=content):
@@ -219,6 +220,7 @@ class Fixed(Leaves, ABC):
                 return [self.fixed(*part) for part in self.parts(inner, spot, goal)][_value_in(inner)]
             case Array(element=element, count=int(count)):
                 self.counted_limits(limits, v.Int(count), spot.start(steps))
+                self.make_room(goal, v.Int(count), spot.start(steps))
                 self.each(
                     count, size_of(element).lowest, spot,
                     lambda at, number: self._element(element, at, goal.item(number), None),
@@ -268,24 +270,12 @@ class Fixed(Leaves, ABC):
             yield there
 
     def counted_limits(
-        self, limits: tuple[object, ...], count: v.Value, place: st.Place, over: v.Local | None = None
+        self, limits: tuple[Limit, ...], count: v.Value, place: st.Place, over: v.Local | None = None
     ) -> None:
         """Note an array whose length is not within its limits."""
-        from wirelock.export.expressions import all_of
-        from wirelock.layout.terms import Limit
-
-        tests: list[v.Value] = []
-        for limit in limits:
-            assert isinstance(limit, Limit) and isinstance(limit.value, int)
-            kept = compared(">=" if limit.kind == "min_length" else "<=", count, limit.value)
-            if isinstance(count, v.Int):
-                least = limit.kind == "min_length"
-                tests.append(v.Truth(count.value >= limit.value if least else count.value <= limit.value))
-            else:
-                tests.append(kept)
-        kept_all = all_of(tests)
-        if kept_all != v.Truth(True) and not self.is_cold:
-            self.add(st.When(negated(kept_all), (st.Note("value", "out-of-range", place, over),)))
+        kept = all_of(_length_kept(count, limit) for limit in limits)
+        if kept != v.Truth(True) and not self.is_cold:
+            self.add(st.When(negated(kept), (st.Note("value", "out-of-range", place, over),)))
 
     def each(self, count: int, bits: int, spot: Spot, read: Callable[[Spot, v.Value], None]) -> None:
         """Read so many elements of so many bits: in a loop, or one by one."""
@@ -347,6 +337,7 @@ class Fixed(Leaves, ABC):
                     values.append(self.cold(part, at, end, there, last=last and number == final))
                 return values[_value_in(inner)]
             case Array(element=element, count=int(count)):
+                self.make_room(goal, v.Int(count), spot.start(goal.steps))
                 self.cold_elements(element, v.Int(count), spot, end, goal, last=last)
             case Layout():
                 record = self.record_of(goal)
@@ -388,8 +379,16 @@ class Fixed(Leaves, ABC):
             count.value, bits, spot, lambda at, number: self._element(element, at, goal.item(number), end)
         )
 
+    def make_room(self, goal: Goal, count: v.Value, place: st.Place) -> None:
+        """Make the elements of a list: those of a fixed one are there, unless an option holds it."""
+        kind = goal.type
+        if not isinstance(kind, v.ListType) or (self.is_cold and not isinstance(kind.element, v.RecordType)):
+            return
+        if goal.target is not None and (kind.size is None or isinstance(goal.target, v.Within)):
+            self.add(st.Allocate(goal.target, count, place))
+
     def _scratch(self, goal: Goal, index: v.Value) -> Goal:
-        """Return the goal of an element that is only read for its fault: all of them share the first place."""
+        """Return the goal of an element that is only read for its fault: all share one place."""
         there = goal.item(index)
         if goal.target is None or not isinstance(there.type, v.RecordType):
             return there
@@ -402,6 +401,15 @@ class Fixed(Leaves, ABC):
     @abstractmethod
     def dynamic(self, kind: Type, at: v.Value, end: v.Value, goal: Goal) -> tuple[v.Value, v.Value | None]:
         """Read a value of any kind from a byte on; return the byte behind it, and the value."""
+
+
+def _length_kept(count: v.Value, limit: Limit) -> v.Value:
+    """Return whether a number of elements keeps a limit."""
+    assert isinstance(limit.value, int), "arrays have limits of their length alone"
+    if isinstance(count, v.Int):
+        least = limit.kind == "min_length"
+        return v.Truth(count.value >= limit.value if least else count.value <= limit.value)
+    return compared(">=" if limit.kind == "min_length" else "<=", count, limit.value)
 
 
 def times(value: v.Value, factor: int) -> v.Value:

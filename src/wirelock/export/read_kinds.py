@@ -1,4 +1,4 @@
-"""Statements that read values whose size is only known when they are read: choices, regions, text, varints."""
+"""Statements that read values whose size is known when they are read: choices, regions, text, varints."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from wirelock.export.read_fixed import Goal, framed
 from wirelock.export.read_leaves import varint_type
 from wirelock.export.read_spot import Spot
 from wirelock.export.units import POSITION, holds_nothing, is_option
+from wirelock.export.write_scope import chosen_by_key
 from wirelock.layout.bounds import MAX_LENGTH
 from wirelock.layout.nodes import (
     Array,
@@ -225,25 +226,7 @@ class Kinds(Arrays):
             bodies.append(tuple(body))
         missing: tuple[st.Statement, ...] = (st.Fail("unknown-case", st.Place(goal.steps, at)),)
         otherwise = missing if kind.default is None else bodies[len(kind.cases)]
-        keys = [key for key, _ in kind.cases]
-        if all(isinstance(key, int) for key in keys):
-            key = self.let(f"{goal.hint}_key", lower(kind.key, self.scope.value_of))
-            low, high = interval_of(key)
-            known = tuple(
-                ((int(one),), body)
-                for one, body in zip(keys, bodies, strict=False)
-                if isinstance(one, int) and low <= one <= high
-            )
-            self.add(st.Pick(key, known, otherwise))
-            return behind
-        from wirelock.layout.terms import Literal, Operation
-
-        chain = otherwise
-        for one, body in [*zip(keys, bodies, strict=False)][::-1]:
-            assert isinstance(one, bytes | str)
-            same = truth(Operation("==", (kind.key, Literal(one))), self.scope.value_of)
-            chain = (st.When(same, body, chain),)
-        self.add(*chain)
+        self.add(*chosen_by_key(kind, bodies, otherwise, self.scope))
         return behind
 
     def _case(self, goal: Goal, number: int) -> Goal:

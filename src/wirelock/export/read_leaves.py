@@ -1,4 +1,4 @@
-"""Statements that read what lies in bytes that are known to be there: numbers, constants, padding, bytes, text.
+"""Statements that read what lies in bytes that are there: numbers, constants, padding, bytes, text.
 
 Faults and their order are those of codec/locate.py and codec/raw.py.
 """
@@ -21,7 +21,9 @@ from wirelock.export.expressions import (
 )
 from wirelock.export.read_block import Block, Steps, less
 from wirelock.export.read_spot import Spot
+from wirelock.export.units import POSITION
 from wirelock.export.write_checks import limit_kept
+from wirelock.layout.bounds import MAX_LENGTH
 from wirelock.layout.nodes import (
     Bytes,
     Constant,
@@ -188,9 +190,9 @@ class Leaves(Block):
             mask = (0xFF >> first % 8) & (0xFF << (-until % 8)) & 0xFF
             part = wanted >> (end - until) & ((1 << (until - first)) - 1)
             pieces = pieces_at(first, Integer(until - first, False, "big"))
-            byte = plus(spot.base, first // 8)
+            there = plus(spot.base, first // 8)
             bit = pieces[0][1].bit_length() - 1 if pieces else None
-            self._octet(byte, mask, part, st.Place(steps, byte, bit))
+            self._octet(there, mask, part, st.Place(steps, there, bit))
             first = until
 
     def _octet(self, byte: v.Value, mask: int, wanted: int, place: st.Place) -> None:
@@ -203,7 +205,7 @@ class Leaves(Block):
 
     def filled(self, at: v.Value, end: v.Value, octet: int, steps: Steps, hint: str) -> None:
         """Check that bytes are all the same."""
-        call = v.Call("filled", (at, end, v.Int(octet)), of_type(self.position), *interval_of(self.position))
+        call = v.Call("filled", (at, end, v.Int(octet)), POSITION, 0, MAX_LENGTH)
         differs = self.let(f"{hint}_differs", call)
         self.fail_if(less(differs, end), "not-canonical", st.Place(steps, differs))
 
@@ -248,8 +250,6 @@ class Leaves(Block):
             self.add(st.Set(target, value))
         self.add(st.When(compared("==", found, 0), tuple(then)))
         return target
-
-    position = v.Local("at", v.IntType(64, True, 0, 1 << 48))
 
 
 def _is_member(value: v.Value, members: set[int]) -> v.Value:

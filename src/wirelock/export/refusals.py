@@ -8,13 +8,20 @@ from wirelock.layout.nodes import (
     Array,
     Bytes,
     Checksum,
+    If,
+    Integer,
     Layout,
     Opaque,
+    Optional,
     Padding,
+    Prefix,
+    Sequence,
+    Sized,
     Type,
     integer_of,
     parts_of,
     plain,
+    valued,
 )
 
 __all__ = ["refuse"]
@@ -53,9 +60,17 @@ def _check(kind: Type, path: str, within_a_byte: bool, target: str) -> None:
 def _reason(kind: Type, within_a_byte: bool) -> tuple[str, str] | None:
     """Return why a kind cannot be exported, with the remedy; None if it can."""
     integer = integer_of(plain(kind))
+    match kind:
+        case (
+            Array(count=Prefix(integer=Integer() as prefix))
+            | Sized(extent=Prefix(integer=Integer() as prefix))
+        ):
+            integer = prefix
     if integer is not None and integer.bits > MOST_BITS:
         return f"an integer of {integer.bits} bits", f"split it, or read it as {integer.bits // 8} bytes"
     match kind:
+        case If(type=inner) | Optional(inner=inner) if isinstance(valued(inner), Sequence):
+            return "a Sequence that may be absent", "use a Struct, whose fields have names"
         case Opaque(name=name):
             return f"the code {name}", "describe its bytes in the layout"
         case Checksum(function=name):

@@ -353,7 +353,7 @@ def _storage(low: int, high: int) -> v.IntType:
     for bits in (8, 16, 32, 64):
         least = -(1 << (bits - 1)) if low < 0 else 0
         if least <= low and high < least + (1 << bits):
-            return v.IntType(bits, low < 0, low, high)  # type: ignore[arg-type]
+            return v.IntType(bits, low < 0, low, high)
     raise ValueError(f"no 64 bits hold {low}..{high}")
 
 
@@ -434,7 +434,7 @@ def seen_as(kind: Type) -> v.Type:
         case Bytes(length=length) | Constant(type=Bytes(length=length)):
             return v.BytesType(length if isinstance(length, int) else None)
         case Text(encoding=encoding):
-            return v.TextType(encoding)
+            return v.TextType(encoding)  # type: ignore[arg-type]
         case Flag():
             return v.BoolType()
         case Mapping(integer=integer):
