@@ -587,8 +587,9 @@ class _Frame:
             assert len({type(item) for item in found}) == 1 and type(found[0]) in (int, float), found
             return OPERATORS[value.operator].compute(*found)
         assert all(type(item) is int for item in found), (value, found)
-        if value.operator in ("//", "%", "<<", ">>"):
-            assert isinstance(value.operands[1], v.Int) and found[1] >= 0, value
+        if value.operator in ("//", "%"):
+            assert isinstance(value.operands[1], v.Int) and found[1] > 0, value
+        assert value.operator not in ("<<", ">>") or 0 <= found[1] <= 63, value
         return self.within(OPERATORS[value.operator].compute(*found), value.low, value.high, value)
 
     def assign(self, target: v.Value, value: Any, *, check: bool = True) -> None:

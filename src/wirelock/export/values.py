@@ -212,8 +212,8 @@ class Op:
     """An operator of layout.operators over integers, with the interval of its result.
 
     Comparisons, "and", "or" and "not" give a bool, and `if` has a bool first; all other operands are integers
-    (Number turns a bool into one). Divisors and shift counts are constants: // and % are floor division by
-    a positive constant, << and >> by 0..63. Comparisons may also have two floats, compared in binary64, of
+    (Number turns a bool into one). // and % are floor division by a positive constant. Shift counts are
+    within 0..63, mostly constants. Comparisons may also have two floats, compared in binary64, of
     which a NaN keeps none but !=.
     """
 

@@ -25,6 +25,7 @@ from wirelock.layout.nodes import Bytes, Integer, Prefix, Rest, Sized, Terminato
 from wirelock.layout.terms import Expression, Length, Limit, Number, Operation, Path
 
 __all__ = [
+    "content_check",
     "prefix_check",
     "size_difference",
     "stated_local",
@@ -94,14 +95,9 @@ def _write(
             block.add(*size_check(size, lower(length, scope.value_of), place))
             block.add(st.Put(block.reserve(size), value))
         case Sized(extent=extent, stripped=unit):
-            if unit:
-                endings = [v.Call("ends_in_nuls", (value, v.Int(unit)), v.BoolType())]
-                block.add(*fail_if(any_of([*_broken(size, unit), *endings]), "not-canonical", place))
+            block.add(*content_check(where, value, size, place))
             match extent:
                 case Terminator(mark=mark):
-                    found = v.Call("contains_mark", (value, size, v.Octets(mark)), v.BoolType())
-                    wrong = any_of([*_broken(size, len(mark)), found])
-                    block.add(*fail_if(wrong, "not-canonical", place))
                     at = block.reserve(plus(size, len(mark)))
                     block.add(st.Put(at, value), *store_mark(v.Op("+", (at, size), 0, MAX_LENGTH), mark))
                 case Prefix(integer=VarInt(zigzag=zigzag)):
@@ -121,6 +117,19 @@ def _write(
                     stated = stated_local(extent, scope, block)
                     block.add(*stated_size(stated, size, unit, place))
                     block.add(st.Put(block.reserve(stated), value))
+
+
+def content_check(kind: Sized, value: v.Value, size: v.Value, place: st.Place) -> list[st.Statement]:
+    """Check that bytes or text do not end, or go on, otherwise than their region would be read."""
+    wrong: list[v.Value] = []
+    if kind.stripped:
+        wrong += _broken(size, kind.stripped)
+        wrong.append(v.Call("ends_in_nuls", (value, v.Int(kind.stripped)), v.BoolType()))
+    if isinstance(kind.extent, Terminator):
+        mark = kind.extent.mark
+        wrong += _broken(size, len(mark))
+        wrong.append(v.Call("contains_mark", (value, size, v.Octets(mark)), v.BoolType()))
+    return fail_if(any_of(wrong), "not-canonical", place)
 
 
 def _broken(size: v.Value, unit: int) -> list[v.Value]:

@@ -13,6 +13,7 @@ from wirelock.export.units import POSITION, is_option
 from wirelock.export.write_block import Block
 from wirelock.export.write_checks import fail_if, integer_check, limits_check
 from wirelock.export.write_content import (
+    content_check,
     prefix_check,
     size_difference,
     stated_local,
@@ -23,6 +24,7 @@ from wirelock.export.write_fixed import FixedWriter, Steps
 from wirelock.export.write_scope import Scope, chosen_by_key, number
 from wirelock.layout.bounds import MAX_LENGTH
 from wirelock.layout.nodes import (
+    Bytes,
     If,
     Integer,
     Multiple,
@@ -36,6 +38,7 @@ from wirelock.layout.nodes import (
     Terminator,
     Type,
     VarInt,
+    plain,
 )
 from wirelock.layout.terms import Length, Limit, Number, Operation, Path
 
@@ -162,6 +165,8 @@ class Writer(FixedWriter):
         self.value(kind.inner, value, steps, scope, block)
         block.close()
         size = self._let("size", size_difference(v.Written(), start), block)
+        if value is not None and isinstance(plain(kind.inner), Bytes):
+            block.add(*content_check(kind, value, size, place))
         match extent:
             case Terminator(mark=mark):
                 block.add(*store_mark(block.reserve(v.Int(len(mark))), mark))
