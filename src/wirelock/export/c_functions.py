@@ -15,7 +15,9 @@ from wirelock.export.program import Function, Program, RecordDecl
 
 __all__ = ["Functions", "breaks", "called_kind", "covered", "is_fixed", "nodes", "used_in"]
 
-_FAILING: Final = (st.Fail, st.FailText, st.ReadVarint, st.Allocate, st.Extend, st.Reserve, st.PutVarint)
+_FAILING: Final = (
+    st.Fail, st.FailText, st.ReadVarint, st.Allocate, st.Extend, st.Reserve, st.PutVarint, st.InsertVarint,
+)  # fmt: skip
 
 
 def nodes(node: Any) -> Iterator[Any]:
@@ -176,6 +178,8 @@ def _without_declarations(node: Any) -> Any:
             return tuple(map(_without_declarations, node))
         case st.Let(value=value):
             return (value,)
+        case st.Reserve(size=size):
+            return (size,)
         case st.ReadVarint(at=at, end=end, place=place):
             return (at, end, place)
         case st.When(condition=condition, then=then, otherwise=otherwise):

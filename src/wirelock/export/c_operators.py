@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from wirelock.export import values as v
+from wirelock.export.c_types import is_position
 from wirelock.export.expressions import integer, interval_of, is_float, of_type
 from wirelock.layout.operators import COMPARISONS, Interval
 
@@ -61,9 +62,8 @@ def truth_of(value: v.Value) -> bool | None:
             if decides in parts:
                 return decides
             return None if None in parts else not decides
-        case v.Op(operator="==" | "!=" as name, operands=(left, right)):
-            known = _size_of(left), _size_of(right)
-            return None if None in known else (known[0] == known[1]) is (name == "==")
+        case v.Op(operator=name, operands=(left, right)) if name in COMPARISONS:
+            return None if is_float(left) or is_float(right) else _compared(name, left, right)
         case v.Call(name="integer_fits", arguments=(of, v.Int(value=low), v.Int(value=high))):
             assert not isinstance(of, str | bool)
             kind = of_type(of)
@@ -73,17 +73,46 @@ def truth_of(value: v.Value) -> bool | None:
 
 def holds(kind: v.IntType) -> Interval:
     """Return the least and the greatest integer of C's type."""
+    if is_position(kind):
+        return 0, (1 << 64) - 1
     return _RANGES[f"{'' if kind.signed else 'u'}int{kind.bits}_t"]
 
 
-def _size_of(value: v.Value) -> int | None:
+def _compared(name: str, left: v.Value, right: v.Value) -> bool | None:
+    """Return what a comparison of integers always gives: a compiler warns of those."""
+    (least, greatest), (lowest, highest) = _range_of(left), _range_of(right)
+    same = left == right
+    match name:
+        case "<" | ">=":
+            found = False if same or least >= highest else True if greatest < lowest else None
+        case ">" | "<=":
+            found = False if same or greatest <= lowest else True if least > highest else None
+        case _:
+            equal = same or (least == greatest == lowest == highest)
+            found = True if equal else False if greatest < lowest or least > highest else None
+    return found if found is None else found is (name in ("<", ">", "=="))
+
+
+def _range_of(value: v.Value) -> Interval:
+    """Return what an integer can be in C: what its type holds, whatever the layout says of it."""
+    kind = of_type(value)
     match value:
         case v.Int(value=constant):
-            return constant
+            return constant, constant
         case v.Count(of=of):
-            kind = of_type(of)
-            return kind.size if isinstance(kind, v.ListType | v.BytesType) else None
-    return None
+            counted = of_type(of)
+            if isinstance(counted, v.ListType | v.BytesType) and counted.size is not None:
+                return counted.size, counted.size
+            return 0, (1 << 64) - 1
+        case v.Load():
+            return interval_of(value)
+        case v.Written() | v.FaultCount():
+            return 0, (1 << 64) - 1
+        case v.Number(of=of) if isinstance(of_type(of), v.BoolType):
+            return 0, 1
+    if isinstance(kind, v.IntType):
+        return holds(kind)
+    return -(1 << 64), 1 << 64
 
 
 def literal(value: int, kind: str) -> str:

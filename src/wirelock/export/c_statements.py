@@ -53,6 +53,8 @@ class Writer(Faults):
         for local in self.function.parameters:
             name = self.locals[local.name]
             parameters[name] = self.names.declaration(local.type, name)
+        if reads:
+            self._begin()
         self.block(self.function.body)
         if returns == "bool":
             self._end()
@@ -66,6 +68,27 @@ class Writer(Faults):
             signature = signature.replace("(", "(\n    ", 1)
         told = comment(_TOLD[kind].format(own))
         return "\n".join([told, signature, "{", *head, *([body] if body else []), "}"])
+
+    def _begin(self) -> None:
+        """Let options be absent and lists empty, where not every way through sets them."""
+        given = {item.target for item in self.function.body if isinstance(item, st.Set | st.Allocate)}
+        own = v.Self(v.RecordType(self.record.name))
+        for item in self.record.fields:
+            member = v.Member(own, item.name, item.type)
+            if member not in given:
+                self._fresh(member, item.type)
+
+    def _fresh(self, target: v.Value, kind: v.Type) -> None:
+        """Let a place hold no value yet: an absent option, an empty list."""
+        place = self.expressions.place(target)
+        match kind:
+            case v.OptionType():
+                self.line(f"{place}.present = false;")
+            case v.ListType(size=None):
+                self.line(f"{place}.items = NULL;")
+                self.line(f"{place}.count = 0;")
+            case v.ListType(element=element) if _has_fresh(element):
+                self.line(f"memset({place}, 0, sizeof {place});")
 
     def _end(self) -> None:
         """Return whether the function went through."""
@@ -166,6 +189,8 @@ class Writer(Faults):
         """Let the option hold a value, where a target is within one."""
         if isinstance(target, v.Within):
             self.line(f"{self.expressions.place(target.of)}.present = true;")
+            if not isinstance(target.type, v.ListType):
+                self._fresh(target, target.type)
 
     def _set(self, statement: st.Set) -> None:
         target, value = statement.target, statement.value
@@ -176,6 +201,14 @@ class Writer(Faults):
         place = self.expressions.place(target)
         if isinstance(target, v.Which):
             self.line(f"{place} = {self.expressions.assigned(value, 'uint32_t')};")
+            kind = of_type(target.of)
+            case = (
+                kind.cases[value.value][1]
+                if isinstance(kind, v.ChoiceType) and isinstance(value, v.Int)
+                else None
+            )
+            if case is not None and isinstance(value, v.Int):
+                self._fresh(v.CaseOf(target.of, value.value, case), case)
             return
         kind = of_type(target)
         assert kind is not None
@@ -211,7 +244,7 @@ class Writer(Faults):
                 self._braces("} else", statement.otherwise)
             self.line("}")
             return
-        self.line(f"switch ({code.text}) {{")
+        self.line(f"switch ({f'(int)({code.text})' if code.type == 'bool' else code.text}) {{")
         for keys, body in statement.cases:
             for key in keys[:-1]:
                 self.line(f"case {self._key(key, code.type)}:")
@@ -349,6 +382,11 @@ class Writer(Faults):
         self.line("}")
         if isinstance(statement, st.Extend):
             self.line(f"{place}.count = ++{size};")
+            item = f"{place}.items[{size} - 1]"
+            if _has_fresh(kind.element):
+                self.line(f"memset(&{item}, 0, sizeof {item});")
+        elif _has_fresh(kind.element):
+            self.line(f"memset({place}.items, 0, {place}.count * sizeof({element}));")
 
     # -- output
 
@@ -356,7 +394,8 @@ class Writer(Faults):
         match statement:
             case st.Reserve(at=local, size=size):
                 name = self.locals[local.name]
-                self.line(f"const size_t {name} = output->used;")
+                if local.name in self.used:
+                    self.line(f"const size_t {name} = output->used;")
                 word = "claim" if local.name in self.covered else "reserve"
                 self.line(f"if (!wl_{word}(output, {self.expressions.assigned(size, 'size_t')})) {{")
                 self.depth += 1
@@ -376,17 +415,33 @@ class Writer(Faults):
                     if kind.size:
                         self.line(f"memcpy({room}, {self.expressions.place(value)}, {kind.size});")
                 else:
-                    place = self.expressions.place(value)
-                    self.line(f"wl_put_bytes({room}, {place}.data, {place}.size);")
+                    held = self.expressions.place(value)
+                    self.line(f"wl_put_bytes({room}, {held}.data, {held}.size);")
             case st.Fill(at=at, count=count, octet=octet):
-                size = self.expressions.assigned(count, "size_t")
-                self.line(f"wl_fill({self.expressions.data(at)}, {size}, {octet});")
+                filled = self.expressions.assigned(count, "size_t")
+                self.line(f"wl_fill({self.expressions.data(at)}, {filled}, {octet});")
             case st.PutVarint(value=value, zigzag=zigzag):
-                raw = self.expressions.assigned(value, "int64_t" if zigzag else "uint64_t")
-                self.line(f"if (!wl_put_varint(output, {f'wl_zigzag({raw})' if zigzag else raw})) {{")
-                self.depth += 1
-                self.fail("no-space", st.Place(()))
-                self.depth -= 1
-                self.line("}")
+                self._put_varint("put", "", value, zigzag)
+            case st.InsertVarint(at=at, value=value, zigzag=zigzag):
+                self._put_varint("insert", f"{self.expressions.assigned(at, 'size_t')}, ", value, zigzag)
             case _:
                 raise AssertionError(statement)
+
+    def _put_varint(self, word: str, at: str, value: v.Value, zigzag: bool) -> None:
+        raw = self.expressions.assigned(value, "int64_t" if zigzag else "uint64_t")
+        raw = f"wl_zigzag({raw})" if zigzag else raw
+        self.line(f"if (!wl_{word}_varint(output, {at}{raw})) {{")
+        self.depth += 1
+        self.fail("no-space", st.Place(()))
+        self.depth -= 1
+        self.line("}")
+
+
+def _has_fresh(kind: v.Type) -> bool:
+    """Whether an element has a state before it is set: a record's own function sees to that itself."""
+    match kind:
+        case v.OptionType() | v.ListType(size=None):
+            return True
+        case v.ListType(element=element):
+            return _has_fresh(element)
+    return False

@@ -228,6 +228,8 @@ class Expressions(Operators):
                 return Code(f"wl_scaled_raw({plain(0)}, {long(1)}, {long(2)}, {long(3)})", "int64_t")
             case "contains_mark":
                 return Code(f"wl_contains_mark({self._bytes(given[0])}, {size(1)}, {mark(2)})", "bool")
+            case "ends_in_nuls":
+                return Code(f"wl_ends_in_nuls({self._bytes(given[0])}, {size(1)})", "bool")
             case "varint_size":
                 argument = given[0]
                 assert not isinstance(argument, str | bool)

@@ -163,6 +163,16 @@ static inline size_t wl_strip_nuls(const uint8_t *data, size_t at, size_t end, s
     return kept < end - at ? at + kept : end;
 }
 
+/* Whether the last `unit` of some bytes are all zero; false where there are less. */
+static inline bool wl_ends_in_nuls(wl_bytes bytes, size_t unit)
+{
+    size_t at = bytes.size;
+    while (at != 0 && bytes.size - at < unit && bytes.data[at - 1] == 0) {
+        at--;
+    }
+    return bytes.size - at == unit;
+}
+
 /* The integer that the low `bits` (below 64) stand for in two's complement. */
 static inline int64_t wl_signed(uint64_t raw, unsigned bits)
 {
@@ -367,6 +377,23 @@ static inline bool wl_put_varint(wl_output *output, uint64_t raw)
         raw >>= 7;
     }
     *room = (uint8_t)raw;
+    return true;
+}
+
+/* Writes a varint at byte `at` of the output, and moves what is there behind it. */
+static inline bool wl_insert_varint(wl_output *output, size_t at, uint64_t raw)
+{
+    const size_t size = wl_varint_size(raw);
+    const size_t moved = output->used - at;
+    if (size > output->capacity - output->used) {
+        return false;
+    }
+    if (moved != 0) {
+        memmove(output->data + at + size, output->data + at, moved);
+    }
+    output->used = at;
+    (void)wl_put_varint(output, raw);
+    output->used += moved;
     return true;
 }
 
