@@ -32,11 +32,12 @@ def export(program: Program, name: str, *, tests: bool) -> dict[str, str]:
         parts.append(_interface(module, record))
     functions = [function_text(module, record, function) for record, function in module.functions()]
     records = {record.name: record for record in program.records}
-    versions = [
-        version_text(module, protocol, version, records[version.record])
-        for protocol in program.protocols
-        for version in protocol.versions
-    ]
+    labels: dict[str, list[tuple[str, str]]] = {}
+    for protocol in program.protocols:
+        for version in protocol.versions:
+            label = f"{protocol.name} v{version.number}"
+            labels.setdefault(version.record, []).append((label, version.digest))
+    versions = [version_text(module, records[key], found) for key, found in labels.items()]
     protocols = [protocol_text(module, protocol) for protocol in program.protocols]
     constants = [
         render(octets(f"const {key} = new Uint8Array([", held, "]);")) + "\n"

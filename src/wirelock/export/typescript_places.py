@@ -126,6 +126,36 @@ def _always(body: Sequence[st.Statement], path: Path) -> bool:
     return False
 
 
+def _lists(target: v.Value) -> Iterator[v.Value]:
+    """Yield the lists of a fixed size in which a target is an element, the outermost first."""
+    match target:
+        case v.Item(of=of):
+            yield from _lists(of)
+            kind = of_type(of)
+            if isinstance(kind, v.ListType) and kind.size is not None and _is_plain(of):
+                yield of
+        case v.Member(of=of):
+            yield from _lists(of)
+
+
+def _is_plain(value: v.Value) -> bool:
+    """Whether a value is there without an option or a choice that could be otherwise."""
+    match value:
+        case v.Self():
+            return True
+        case v.Member(of=of):
+            return path_of(of) is not None
+        case v.Item(of=of):
+            return _is_plain(of)
+    return False
+
+
+def _declared(node: object) -> Iterator[str]:
+    match node:
+        case st.Let(local=local) | st.Var(local=local) | st.ReadVarint(local=local) | st.For(index=local):
+            yield local.name
+
+
 def _latest(body: Sequence[st.Statement]) -> dict[Path, int]:
     """Return the number of the last statement of a block that gives a field its value on every way."""
     found: dict[Path, int] = {}
@@ -182,6 +212,9 @@ class Places:
         self.variables: dict[Path, str] = {}
         self.aliases: dict[v.Value, str] = {}
         """The lists that are in a local of their own while they grow."""
+        self.given = {
+            node.target for node in nodes_in(self.body) if isinstance(node, st.Allocate | st.Extend)
+        }
         self.dead: frozenset[Path] = frozenset()
         """The fields that the statement of the outermost block sets for nothing: a later one sets them."""
         self.latest = _latest(self.body)
@@ -212,6 +245,21 @@ class Places:
         for target in _grown(statement):
             if target not in self.aliases:
                 self.list(target)
+
+        for target in self._fresh(statement):
+            if target not in self.aliases:
+                self.list(target)
+
+    def _fresh(self, statement: st.Statement) -> Iterator[v.Value]:
+        """Yield the lists of a fixed size that a statement fills, and that are there from the start."""
+        inner = {name for node in nodes_in(statement) for name in _declared(node)}
+        for node in nodes_in(statement):
+            match node:
+                case st.Set(target=target) | st.Read(target=target):
+                    for found in _lists(target):
+                        own = {item.name for item in nodes_in(found) if isinstance(item, v.Local)}
+                        if found not in self.given and not own & inner:
+                            yield found
 
     def ignores(self, target: v.Value) -> bool:
         """Whether what is given to a target is read by nothing."""
@@ -294,12 +342,18 @@ class Places:
         self.printer.assigned(target, text)
 
     def _list(self, value: v.Value) -> Doc:
-        if value in self.aliases:
-            return self.aliases[value]
-        return self.printer.place(value).atom
+        path = path_of(value)
+        if value in self.aliases or (path and path in self.constants):
+            return self.printer.place(value).atom
+        kind = of_type(value)
+        assert isinstance(kind, v.ListType), value
+        return ("(", self.printer.place(value).doc, f" as {self.module.mutable(kind)})")
 
-    def list(self, target: v.Value) -> None:
-        """Begin a list: it is empty, and grows as its elements are set."""
+    def list(self, target: v.Value, count: v.Value | None = None) -> None:
+        """Begin a list: it is empty, and grows as its elements are set.
+
+        Records that have no functions of their own are there from the start, `count` of them.
+        """
         kind = of_type(target)
         assert isinstance(kind, v.ListType)
         path = path_of(target)
@@ -310,7 +364,13 @@ class Places:
         else:
             name = self.printer.new("items")
         self.aliases[target] = name
-        self.printer.add(f"const {name}: {self.module.mutable(kind)} = [];")
+        start: Doc = "[]"
+        element = kind.element
+        if isinstance(element, v.RecordType) and not self.module.records[element.name].functions:
+            size = self.printer.values.number(count or v.Int(kind.size or 0)).shown
+            made = f"(): {self.module.types[element.name]} => ({self.module.default(element)})"
+            start = arguments("Array.from(", [("{ length: ", size, " }"), made], ")")
+        self.printer.add(f"const {name}: {self.module.mutable(kind)} = ", start, ";")
         if not (path and (path in self.constants or path in self.dead)):
             self.assign(target, Text(name))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wirelock.export import values as v
 from wirelock.export.names import camel, pascal, screaming, unique
-from wirelock.export.program import FixedDecl, ProtocolDecl, RecordDecl, VersionDecl
+from wirelock.export.program import FixedDecl, ProtocolDecl, RecordDecl
 from wirelock.export.typescript_layout import Doc, arguments, octets, render, table
 from wirelock.export.typescript_module import Module
 from wirelock.export.typescript_text import doc_comment, indented
@@ -13,12 +13,18 @@ from wirelock.export.typescript_values import quoted
 __all__ = ["protocol_text", "version_text"]
 
 
-def version_text(module: Module, protocol: ProtocolDecl, version: VersionDecl, record: RecordDecl) -> str:
-    """Return the object of one version: its constants, and how it is parsed and built."""
-    name, label = module.types[record.name], f"{protocol.name} v{version.number}"
+def version_text(module: Module, record: RecordDecl, labels: list[tuple[str, str]]) -> str:
+    """Return the object of a record that stands alone: its constants, and how it is parsed and built.
+
+    `labels` are the versions that it is, with their digests.
+    """
+    name, label = module.types[record.name], " and ".join(label for label, _ in labels)
     codec = module.codec
     reader, writer, fault, must = codec("Reader"), codec("Writer"), codec("Fault"), codec("must")
-    members = [f"  /** The digest of the layout of {label}. */\n  DIGEST: {quoted(version.digest)},\n"]
+    members = []
+    if len({digest for _, digest in labels}) == 1:
+        told = quoted(labels[0][1])
+        members.append(f"  /** The digest of the layout of {label}. */\n  DIGEST: {told},\n")
     if record.size is not None:
         members.append(f"  /** How many bytes every record takes. */\n  SIZE: {record.size},\n")
     members += _constants(record)
@@ -29,6 +35,8 @@ def version_text(module: Module, protocol: ProtocolDecl, version: VersionDecl, r
         written = f"{write};\n    return writer.finish(true)"
     else:
         written = f"return {written}"
+    if "record" in module.traits[record.name, "write"].unused:
+        written = f"void record; // It holds nothing.\n    {written}"
     members += [
         "\n  /** Return the record that all of `data` is. Throws WireError. */\n"
         f"  parse(data: Uint8Array): {name} {{\n"

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final
 
 from wirelock.export import statements as st
@@ -17,6 +18,7 @@ from wirelock.export import values as v
 from wirelock.export.expressions import of_type
 from wirelock.export.names import camel
 from wirelock.export.program import Function, RecordDecl
+from wirelock.export.read_block import pruned
 from wirelock.export.typescript_layout import (
     HARD,
     LINE,
@@ -39,6 +41,7 @@ _RETURNS: Final = {"load": "reads", "read": "reads", "store": "writes", "write":
 
 def function_text(module: Module, record: RecordDecl, function: Function) -> str:
     """Return one function as it is written."""
+    function = replace(function, body=pruned(function.body))
     return Printer(module, record, function).text()
 
 
@@ -248,9 +251,9 @@ class Printer:
                 )
             case st.Note(rank=rank, code=code, place=place, over=over):
                 self.add(self._fault(rank, code, place, over), ";")
-            case st.Allocate(target=target):
+            case st.Allocate(target=target, count=count):
                 assert self.places is not None
-                self.places.list(target)
+                self.places.list(target, count)
             case st.Extend(size=size):
                 self.add(f"{self.local(size)} += 1;")
             case st.Read():

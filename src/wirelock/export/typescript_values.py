@@ -31,7 +31,7 @@ UINT32: Final = (0, (1 << 32) - 1)
 
 _ATOM, _UNARY, _TERNARY, _OR, _AND = 20, 15, 3, 4, 5
 _LEVELS: Final = {
-    "*": 13, "/": 13, "%": 13, "+": 12, "-": 12, "<<": 11, ">>": 11, ">>>": 11, "<": 10, "<=": 10, ">": 10,
+    "**": 14, "*": 13, "/": 13, "%": 13, "+": 12, "-": 12, "<<": 11, ">>": 11, ">>>": 11, "<": 10, "<=": 10, ">": 10,
     ">=": 10, "===": 9, "!==": 9, "&": 8, "^": 7, "|": 6, "&&": _AND, "||": _OR, "??": _OR,
 }  # fmt: skip
 _BITWISE: Final = ("<<", ">>", ">>>", "&", "^", "|")
@@ -355,9 +355,10 @@ class Values:
             case "abs" | "min" | "max":
                 return call(f"Math.{name}", *(self.number(item).shown for item in value.operands))
             case "//" | ">>" | "%" | "<<":
-                constant = value.operands[1]
-                assert isinstance(constant, v.Int)
-                return self._scaled(name, value, first, constant.value)
+                match value.operands[1]:
+                    case v.Int(value=constant):
+                        return self._scaled(name, value, first, constant)
+                return self._shifted(name, value, *value.operands)
             case "&" | "|" | "^":
                 return self._bitwise(value)
         found = self.number(first)
@@ -390,6 +391,18 @@ class Values:
         if power is not None and power < 32 and _within(interval, UINT32):
             return binary(">>>", text, _literal(power))
         return call("Math.floor", binary("/", text, _literal(constant)).shown)
+
+    def _shifted(self, name: str, value: v.Op, first: v.Value, count: v.Value) -> Text:
+        """Return a shift by a number of bits that is computed, 0..63."""
+        assert name in ("<<", ">>"), value
+        amount = self.number(count)
+        inside = value if name == "<<" else first
+        if _within(interval_of(inside), INT32) and interval_of(count)[1] < 32:
+            return binary(name, self.number(first), amount)
+        power = binary("**", _literal(2), amount)
+        if name == "<<":
+            return binary("*", self.number(first), power)
+        return call("Math.floor", binary("/", self.number(first), power).shown)
 
     def _bitwise(self, value: v.Op) -> Text:
         interval = interval_of(value)
@@ -518,7 +531,7 @@ class Values:
     def _integer_call(self, value: v.Call) -> Text:
         first, rest = value.arguments[0], value.arguments[1:]
         assert not isinstance(first, str | bool)
-        numbers = [self.number(item).shown for item in rest if isinstance(item, v.Value)]
+        numbers = [self.number(item).shown for item in rest if not isinstance(item, str | bool | v.Octets)]
         match value.name, rest:
             case "find_mark", (_, v.Octets(value=mark)):
                 return call("reader.findMark", self.number(first).shown, numbers[0], self.module.octets(mark))
