@@ -1,4 +1,4 @@
-"""Exported codecs read as the engines do: verdict, code, path, byte and bit, and what they hold builds again."""
+"""Exported codecs read as the engines do: verdict, code, path, byte and bit; what they hold builds again."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_reading_agrees_on_verdict_and_place(data: st.DataObject) -> None:
         check(layout, machine, tried)
 
 
-@laws
+@settings(laws, max_examples=40)
 @given(st.data())
 def test_every_prefix_bit_flip_and_extra_byte_agrees(data: st.DataObject) -> None:
     layout, machine = drawn(data)

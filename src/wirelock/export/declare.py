@@ -10,7 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
+from wirelock.errors import ExportError
 from wirelock.export import values as v
+from wirelock.export.expressions import TooWideError
 from wirelock.export.notes import note_of
 from wirelock.export.places import fixed_size
 from wirelock.export.program import (
@@ -63,7 +65,7 @@ def program(protocols: Iterable[Protocol], *, target: str) -> Program:
                 if pose is not None:
                     poses[template.record.__name__] = pose  # type: ignore[union-attr]
     units.settle()
-    return _program(units, tuple(_protocol(item, units) for item in found), poses)
+    return _program(units, tuple(_protocol(item, units) for item in found), poses, target)
 
 
 def program_of(layouts: Mapping[str, Layout], *, target: str) -> Program:
@@ -79,13 +81,14 @@ def program_of(layouts: Mapping[str, Layout], *, target: str) -> Program:
         hello = Hello(name, (offer(1, layout, told, [[], False]),)).to_json()
         version = VersionDecl(1, units.root(layout).name, told, b"", retired=False)
         declared.append(ProtocolDecl(name, (version,), (), repeats=False, hello=hello))
-    return _program(units, tuple(declared), {})
+    return _program(units, tuple(declared), {}, target)
 
 
 def _program(
-    units: Units, protocols: tuple[ProtocolDecl, ...], poses: Mapping[str, SmallestThree]
+    units: Units, protocols: tuple[ProtocolDecl, ...], poses: Mapping[str, SmallestThree], target: str
 ) -> Program:
     declared: dict[str, RecordDecl] = {}
+    places = {unit.name: unit.where for unit in units}
     for unit in units:
         for item in unit.layout.fields:
             units.type_of(unit, item)
@@ -93,18 +96,27 @@ def _program(
             declared[inner.name] = _record(inner, units, declared)
         made = _record(unit, units, declared)
         declared[unit.name] = replace(made, pose=poses.get(unit.layout.name))
-    records = tuple(replace(record, functions=_functions(record, declared)) for record in declared.values())
+    records = tuple(
+        replace(record, functions=_functions(record, declared, places.get(record.name, ""), target))
+        for record in declared.values()
+    )
     return Program(protocols, tuple(units.enumerations()), records, frozenset(_calls(records)))
 
 
-def _functions(record: RecordDecl, records: Mapping[str, RecordDecl]) -> tuple[Function, ...]:
+def _functions(
+    record: RecordDecl, records: Mapping[str, RecordDecl], place: str, target: str
+) -> tuple[Function, ...]:
     if record.sequence or stands_inline(record.layout):
         return ()
-    return (
-        *read_functions(record, records),
-        *write_functions(record, records),
-        tell_function(record, records),
-    )
+    try:
+        return (
+            *read_functions(record, records),
+            *write_functions(record, records),
+            tell_function(record, records),
+        )
+    except TooWideError:
+        told = "an expression that can leave 64 bits"
+        raise ExportError(target, place, told, "reckon with narrower fields") from None
 
 
 def _record(unit: Unit, units: Units, known: Mapping[str, RecordDecl]) -> RecordDecl:

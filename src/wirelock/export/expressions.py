@@ -25,6 +25,10 @@ __all__ = [
 ValueOf: TypeAlias = Callable[[Expression], v.Value | None]
 
 
+class TooWideError(ValueError):
+    """An expression can leave 64 bits, so that no local holds it."""
+
+
 def interval_of(value: v.Value) -> Interval:
     """Return the least and the greatest integer that a value can be; of a bool 0 and 1."""
     match value:
@@ -75,7 +79,7 @@ def int_type(low: int, high: int) -> v.IntType:
             least = -(1 << (bits - 1)) if signed else 0
             if least <= low and high < least + (1 << bits):
                 return found
-    raise ValueError(f"no 64 bits hold {low}..{high}")
+    raise TooWideError(f"no 64 bits hold {low}..{high}")
 
 
 def operation(operator: str, *operands: v.Value) -> v.Op:

@@ -54,8 +54,8 @@ class _Reader(Kinds):
     def _read_whole(self, size: int) -> None:
         """Read a record of fixed size: `load` does, once its bytes are there."""
         if size:
-            with self.cold_block() as body:
-                self.members(Spot(AT), (), END, last=True)
+            with self.cold_run(AT, size) as body:
+                self.members(Spot(AT), (), END)
             self.add(st.When(less(left(END, AT), size), tuple(body)))
         name = self.record.name
         self.add(

@@ -12,17 +12,11 @@ from wirelock.export import values as v
 from wirelock.export.expressions import compared, interval_of, operation, plus, truth
 from wirelock.export.places import fixed_size
 from wirelock.export.read_block import left, less
-from wirelock.export.read_fixed import Fixed, Goal, times
+from wirelock.export.read_fixed import Fixed
+from wirelock.export.read_goal import Goal, quotient, times
 from wirelock.export.read_spot import Spot
 from wirelock.export.units import INDEX, POSITION
-from wirelock.layout.nodes import (
-    Array,
-    Prefix,
-    Rest,
-    Type,
-    Until,
-    VarInt,
-)
+from wirelock.layout.nodes import Array, Layout, Prefix, Rest, Type, Until, VarInt, plain
 from wirelock.layout.sizes import size_of
 from wirelock.layout.terms import Expression, Limit
 
@@ -41,7 +35,7 @@ class Arrays(Fixed):
         match kind.count:
             case Rest() if bits:
                 size = left(end, at)
-                count = self.let(f"{goal.hint}_count", operation("//", size, v.Int(bits // 8)), POSITION)
+                count = self.let(f"{goal.hint}_count", quotient(size, bits // 8), POSITION)
                 uneven = (
                     compared("!=", operation("%", size, v.Int(bits // 8)), 0) if bits > 8 else v.Truth(False)
                 )
@@ -59,7 +53,7 @@ class Arrays(Fixed):
         self.counted_limits(limits, count, place)
         if bits:
             # By division: a count from the wire may be larger than any product of it.
-            cut = compared(">", count, operation("//", left(end, start), v.Int(bits // 8)))
+            cut = compared(">", count, quotient(left(end, start), bits // 8))
             return self._loaded(element, bits // 8, count, cut, start, end, goal)
         return self._one_by_one(element, count, start, end, goal)
 
@@ -75,16 +69,16 @@ class Arrays(Fixed):
         self, element: Type, size: int, count: v.Value, cut: v.Value, at: v.Value, end: v.Value, goal: Goal
     ) -> v.Value:
         """Read so many elements of fixed size; `cut` says whether the last one is cut off."""
-        if cut != v.Truth(False):
-            with self.cold_block() as body:
-                self.make_room(goal, v.Int(1), st.Place(goal.steps, at))
-                more = plus(operation("//", left(end, at), v.Int(size)), 1)
-                self.cold_elements(element, more, Spot(at), end, goal, last=True)
-            self.add(st.When(cut, tuple(body)))
-        self.make_room(goal, count, st.Place(goal.steps, at))
-        index = v.Local(self.names.new("i"), INDEX)
+        place, index = st.Place(goal.steps, at), v.Local(self.names.new("i"), INDEX)
         with self.block() as body:
             self._element(element, Spot(plus(at, times(index, size))), goal.item(index), None)
+        if cut != v.Truth(False):
+            with self.block(cold=True) as cold:
+                self.make_room(goal, v.Int(1), place)
+                more = plus(quotient(left(end, at), size), 1)
+                self.cold_elements(element, more, Spot(at), end, goal, last=True)
+            self.add(st.When(cut, tuple(cold)))
+        self.make_room(goal, count, place)
         self.add(st.For(index, count, tuple(body)))
         return self.let(f"after_{goal.hint}", plus(at, times(count, size)), POSITION)
 
@@ -93,23 +87,33 @@ class Arrays(Fixed):
         least = size_of(element).lowest // 8
         if least and not isinstance(count, v.Int):
             # More than this cannot be there: reading the last of them fails.
-            most = plus(operation("//", left(end, at), v.Int(least)), 1)
+            most = plus(quotient(left(end, at), least), 1)
             count = self.let(f"{goal.hint}_most", operation("min", count, most))
         self.make_room(goal, count, st.Place(goal.steps, at))
         behind = self.var(f"after_{goal.hint}", at)
         index = v.Local(self.names.new("i"), INDEX)
         with self.block() as body, self.counting(index):
-            self.add(st.Set(behind, self._next(element, behind, end, goal.item(index))[0]))
+            self._next(element, behind, end, goal.item(index))
         self.add(st.For(index, count, tuple(body)))
         return behind
 
-    def _next(
-        self, element: Type, behind: v.Local, end: v.Value, goal: Goal
-    ) -> tuple[v.Value, v.Value | None]:
-        """Read the element at a Var, which keeps its value until it is set to the byte behind."""
+    def _next(self, element: Type, behind: v.Local, end: v.Value, goal: Goal) -> v.Value | None:
+        """Read the element at a Var, and set that to the byte behind; return the element's value."""
+        if isinstance(plain(element), Layout) and fixed_size(element) is None:
+            self.read_record(behind, end, goal, behind)
+            return None
         start = v.Local(self.names.new(f"{goal.hint}_start"), POSITION)
         self.add(st.Let(start, behind))
-        return self.dynamic(element, start, end, goal)
+        found, value = self.dynamic(element, start, end, goal)
+        self.add(st.Set(behind, found))
+        return value
+
+    def read_record(self, at: v.Value, end: v.Value, goal: Goal, result: v.Local) -> None:
+        """Read a record by its own function."""
+        record = self.record_of(goal)
+        assert goal.target is not None
+        arguments = self.scope.arguments(record)
+        self.add(st.Read(record.name, goal.target, at, end, goal.steps, result, arguments))
 
     def _growing(self, kind: Array, limits: Limits, at: v.Value, end: v.Value, goal: Goal) -> v.Value:
         """Read elements as long as there are bytes, or until one says that it is the last."""
@@ -128,8 +132,7 @@ class Arrays(Fixed):
                 self.add(st.Set(size, plus(size, 1)))
             there = goal.item(number)
             with self.counting(number):
-                found, value = self._next(kind.element, behind, end, there)
-                self.add(st.Set(behind, found))
+                value = self._next(kind.element, behind, end, there)
                 if isinstance(kind.count, Until):
                     last = self._is_last(kind.count, kind.element, there, value)
                     self.add(st.When(last, (st.Break(),)))

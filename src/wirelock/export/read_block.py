@@ -5,6 +5,7 @@ What is read on the way to a fault of the structure alone is cold: nothing is ke
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
@@ -117,10 +118,10 @@ def named(hint: str) -> str:
 
 
 def pruned(body: tuple[st.Statement, ...]) -> tuple[st.Statement, ...]:
-    """Return statements without locals that nothing reads, and without blocks that do nothing."""
+    """Return statements without locals that are not needed, and without what cannot be reached."""
     while True:
-        used = set(_used(body))
-        found = _without(body, used)
+        used = Counter(_used(body))
+        found = _joined(_without(body, used), used)
         if found == body:
             return found
         body = found
@@ -149,7 +150,7 @@ def _used(node: Any) -> Iterator[str]:
                 yield from _used(getattr(node, item.name))
 
 
-def _without(body: tuple[st.Statement, ...], used: set[str]) -> tuple[st.Statement, ...]:
+def _without(body: tuple[st.Statement, ...], used: Counter[str]) -> tuple[st.Statement, ...]:
     found: list[st.Statement] = []
     for statement in body:
         match statement:
@@ -170,6 +171,56 @@ def _without(body: tuple[st.Statement, ...], used: set[str]) -> tuple[st.Stateme
                     found.append(st.For(index, count, inner))
             case st.While(condition=condition, body=inner):
                 found.append(st.While(condition, _without(inner, used)))
+            case st.Fail():
+                return (*found, statement)
             case _:
                 found.append(statement)
     return tuple(found)
+
+
+def _joined(body: tuple[st.Statement, ...], used: Counter[str]) -> tuple[st.Statement, ...]:
+    """Put the value of a local that is read once, in the statement behind it, where it is read."""
+    found: list[st.Statement] = []
+    for statement in body:
+        match statement:
+            case st.When(condition=condition, then=then, otherwise=otherwise):
+                statement = st.When(condition, _joined(then, used), _joined(otherwise, used))
+            case st.Pick(value=value, cases=cases, otherwise=otherwise):
+                within = tuple((keys, _joined(case, used)) for keys, case in cases)
+                statement = st.Pick(value, within, _joined(otherwise, used))
+            case st.For(index=index, count=count, body=inner):
+                statement = st.For(index, count, _joined(inner, used))
+            case st.While(condition=condition, body=inner):
+                statement = st.While(condition, _joined(inner, used))
+        if found and isinstance(last := found[-1], st.Let) and used[last.local.name] == 1:
+            head = _head(statement)
+            if head is not None and last.local.name in set(_used(head)):
+                found[-1] = _with(statement, last.local, last.value)
+                continue
+        found.append(statement)
+    return tuple(found)
+
+
+def _head(statement: st.Statement) -> object:
+    """Return what a statement computes once, before all else that it does; None where that is not so."""
+    match statement:
+        case st.When(condition=condition):
+            return condition
+        case st.Set(value=value) | st.Let(value=value) | st.Var(value=value) | st.Return(at=value):
+            return value
+        case st.Read(at=at):
+            return at
+    return None
+
+
+def _with(node: Any, local: v.Local, value: v.Value) -> Any:
+    """Return a statement or value with a value in the place of a local."""
+    if node == local:
+        return value
+    if isinstance(node, tuple):
+        return tuple(_with(item, local, value) for item in node)
+    if is_dataclass(node) and not isinstance(node, type):
+        return replace(
+            node, **{item.name: _with(getattr(node, item.name), local, value) for item in fields(node)}
+        )
+    return node

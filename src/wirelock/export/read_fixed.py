@@ -9,15 +9,26 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import gcd
 
 from wirelock.export import statements as st
 from wirelock.export import values as v
-from wirelock.export.expressions import all_of, compared, lower, negated, of_type, operation, plus, shared
+from wirelock.export.expressions import all_of, compared, lower, negated, plus, shared
 from wirelock.export.program import RecordDecl
 from wirelock.export.read_block import ReadScope, Steps, left, less
-from wirelock.export.read_leaves import Leaves, has_structure
+from wirelock.export.read_goal import (
+    Goal,
+    counts_by_itself,
+    framed,
+    length_kept,
+    quotient,
+    says_nothing,
+    spots_of,
+    times,
+    value_in,
+)
+from wirelock.export.read_leaves import Leaves
 from wirelock.export.read_spot import Spot
 from wirelock.export.references import own_labels
 from wirelock.export.units import INDEX
@@ -49,54 +60,23 @@ from wirelock.layout.nodes import (
     plain,
     valued,
 )
-from wirelock.layout.positions import offsets
 from wirelock.layout.sizes import padding_behind, size_of
-from wirelock.layout.terms import Length, Limit, Path
+from wirelock.layout.terms import Limit
 
-__all__ = ["Fixed", "Goal"]
+__all__ = ["Fixed"]
 
 UNROLLED = 8
 """So many elements below a byte are read one by one, without a loop."""
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """Where a value goes, its path within the function's record, and what its locals are called."""
-
-    target: v.Value | None
-    steps: Steps
-    hint: str
-
-    @property
-    def type(self) -> v.Type | None:
-        """The type of the target."""
-        return None if self.target is None else of_type(self.target)
-
-    def item(self, index: v.Value) -> Goal:
-        """Return the goal of an element."""
-        target = None
-        if self.target is not None:
-            kind = self.type
-            assert isinstance(kind, v.ListType)
-            target = v.Item(self.target, index, kind.element)
-        return Goal(target, (*self.steps, index), f"{self.hint}_item")
-
-    def part(self, number: int) -> Goal:
-        """Return the goal of a value of a Sequence, without its target."""
-        return Goal(None, (*self.steps, v.Int(number)), f"{self.hint}_{number}")
-
-    def beside(self, number: int) -> Goal:
-        """Return the goal of what stands around a framed value."""
-        *steps, last = self.steps
-        if isinstance(last, str):
-            return Goal(None, (*steps, f"{last}#{number}"), f"{self.hint}_{number}")
-        return Goal(None, (*self.steps, f"#{number}"), f"{self.hint}_{number}")
 
 
 class Fixed(Leaves, ABC):
     """Reads values at fixed places. `scope` holds the fields of the record that is being read."""
 
     scope: ReadScope
+    _run_base: v.Value | None = None
+    _run_size = 0
+    _sure = 0
+    """Of the run that is cut off: where it begins, its bytes, and how many were found to be there."""
 
     # -- records
 
@@ -118,12 +98,29 @@ class Fixed(Leaves, ABC):
         self.scope.index = outer
 
     @contextmanager
-    def cold_block(self) -> Iterator[list[st.Statement]]:
-        """Collect statements of a cold block; what is read there is not known behind it."""
-        known = dict(self.scope.known)
+    def cold_run(self, base: v.Value, size: int) -> Iterator[list[st.Statement]]:
+        """Collect the statements that find the fault of a run of so many bytes, of which some are missing."""
+        known, run = dict(self.scope.known), (self._run_base, self._run_size, self._sure)
+        self._run_base, self._run_size, self._sure = base, size, 0
         with self.block(cold=True) as found:
             yield found
+        self._run_base, self._run_size, self._sure = run
         self.scope.known = known
+
+    def is_cut(self, end: v.Value, spot: Spot, bits: int) -> v.Value:
+        """Return whether a value of a run is cut off: the last one is, one whose bytes were tested is not."""
+        needed = (spot.bit + bits + 7) // 8
+        if spot.base == self._run_base:
+            if needed <= self._sure:
+                return v.Truth(False)
+            self._sure = needed
+            if needed == self._run_size:
+                return v.Truth(True)
+        return less(left(end, spot.base), needed)
+
+    def ends_run(self, spot: Spot, bits: int) -> bool:
+        """Whether a run that is cut off ends with a value, so that its end is missing for sure."""
+        return spot.base == self._run_base and (spot.bit + bits + 7) // 8 == self._run_size
 
     def record_of(self, goal: Goal) -> RecordDecl:
         """Return the record that a value is."""
@@ -139,28 +136,22 @@ class Fixed(Leaves, ABC):
         """Return the goal of a field."""
         return Goal(self.scope.member(item), (*steps, item.label), item.label)
 
-    def members(self, spot: Spot, steps: Steps, end: v.Value | None = None, *, last: bool = False) -> None:
-        """Read the fields of a record of fixed size; with `end` until the one that is cut off, if one is.
-
-        With `last` one is, for sure.
-        """
+    def members(self, spot: Spot, steps: Steps, end: v.Value | None = None) -> None:
+        """Read the fields of a record of fixed size; with `end` until the one that is cut off, if one is."""
         layout = self.scope.layout
-        starts = dict(spots_of(layout, spot))
+        bits, starts = size_of(layout).lowest, dict(spots_of(layout, spot))
+        surely_cut = end is not None and self.ends_run(spot, bits)
         if end is not None and layout.order != "wire":
             place = st.Place((*steps, layout.fields[0].label), spot.byte)
-            self.fail_if(_cut(end, spot, size_of(layout).lowest, last), "truncated", place)
+            self.fail_if(self.is_cut(end, spot, bits), "truncated", place)
             end = None
-        if not (last and end is None):
-            final = next((item for item in layout.fields[::-1] if size_of(item.type).lowest), None)
-            for item in layout.fields:
-                goal, at = self.goal(item, steps), starts[item.label]
-                if end is None:
-                    value = self.fixed(item.type, at, goal)
-                else:
-                    value = self.cold(item.type, at, end, goal, last=last and item is final)
-                    if last and item is final:
-                        return
-                self.learn(item, value)
+        for item in layout.fields:
+            goal, at = self.goal(item, steps), starts[item.label]
+            if end is None:
+                self.learn(item, self.fixed(item.type, at, goal))
+            else:
+                self.learn(item, self.cold(item.type, at, end, goal))
+        if not surely_cut:
             self.finish(starts, st.Place(steps, spot.byte))
 
     def learn(self, item: Field, value: v.Value | None) -> None:
@@ -217,7 +208,7 @@ class Fixed(Leaves, ABC):
                 if limits:
                     self.limit(lower(expression, self.scope.value_of), limits, spot.start(steps))
             case Padded() | Framed() | Sequence():
-                return [self.fixed(*part) for part in self.parts(inner, spot, goal)][_value_in(inner)]
+                return [self.fixed(*part) for part in self.parts(inner, spot, goal)][value_in(inner)]
             case Array(element=element, count=int(count)):
                 self.counted_limits(limits, v.Int(count), spot.start(steps))
                 self.make_room(goal, v.Int(count), spot.start(steps))
@@ -273,7 +264,7 @@ class Fixed(Leaves, ABC):
         self, limits: tuple[Limit, ...], count: v.Value, place: st.Place, over: v.Local | None = None
     ) -> None:
         """Note an array whose length is not within its limits."""
-        kept = all_of(_length_kept(count, limit) for limit in limits)
+        kept = all_of(length_kept(count, limit) for limit in limits)
         if kept != v.Truth(True) and not self.is_cold:
             self.add(st.When(negated(kept), (st.Note("value", "out-of-range", place, over),)))
 
@@ -321,24 +312,18 @@ class Fixed(Leaves, ABC):
 
     # -- where the last bytes are not
 
-    def cold(self, kind: Type, spot: Spot, end: v.Value, goal: Goal, *, last: bool = False) -> v.Value | None:
-        """Read a value of a run that is cut off: fail if it is here. With `last` it is, for sure."""
+    def cold(self, kind: Type, spot: Spot, end: v.Value, goal: Goal) -> v.Value | None:
+        """Read a value of a run that is cut off, and fail if it is here."""
         inner, bits = plain(kind), size_of(kind).lowest
         match inner:
             case _ if not bits:
                 return self.fixed(kind, spot, goal)
             case Padded() | Framed() | Sequence():
-                parts = [*self.parts(inner, spot, goal)]
-                final = max(number for number, part in enumerate(parts) if size_of(part[0]).lowest)
-                values = []
-                for number, (part, at, there) in enumerate(parts):
-                    if number > final and last:
-                        return None
-                    values.append(self.cold(part, at, end, there, last=last and number == final))
-                return values[_value_in(inner)]
+                parts = [self.cold(part, at, end, there) for part, at, there in self.parts(inner, spot, goal)]
+                return parts[value_in(inner)]
             case Array(element=element, count=int(count)):
                 self.make_room(goal, v.Int(count), spot.start(goal.steps))
-                self.cold_elements(element, v.Int(count), spot, end, goal, last=last)
+                self.cold_elements(element, v.Int(count), spot, end, goal, last=self.ends_run(spot, bits))
             case Layout():
                 record = self.record_of(goal)
                 assert goal.target is not None
@@ -347,13 +332,13 @@ class Fixed(Leaves, ABC):
                     self.add(st.Read(record.name, goal.target, spot.byte, end, goal.steps, None, arguments))
                 else:
                     with self.inside(self.scope_of(record, goal.target)):
-                        self.members(spot, goal.steps, end, last=last)
+                        self.members(spot, goal.steps, end)
             case _:
                 told = isinstance(inner, Bytes | Padding | Text | Sized)
                 told = told or (isinstance(inner, Constant) and isinstance(inner.type, Bytes))
                 place = spot.start(goal.steps) if told else spot.place(goal.steps, kind)
-                self.fail_if(_cut(end, spot, bits, last), "truncated", place)
-                return None if last else self.fixed(kind, spot, goal)
+                self.fail_if(self.is_cut(end, spot, bits), "truncated", place)
+                return self.fixed(kind, spot, goal)
         return None
 
     def cold_elements(
@@ -362,8 +347,8 @@ class Fixed(Leaves, ABC):
         """Read elements until one is cut off."""
         inner, bits = plain(element), size_of(element).lowest
         if spot.aligned and bits % 8 == 0:
-            if _says_nothing(inner):
-                fits = self.let("fits", operation("//", left(end, spot.byte), v.Int(bits // 8)))
+            if says_nothing(inner):
+                fits = self.let("fits", quotient(left(end, spot.byte), bits // 8))
                 there = Spot(plus(spot.byte, times(fits, bits // 8)))
                 place = there.place((*goal.steps, fits), element)
                 self.fail_if(v.Truth(True) if last else less(fits, count), "truncated", place)
@@ -401,66 +386,3 @@ class Fixed(Leaves, ABC):
     @abstractmethod
     def dynamic(self, kind: Type, at: v.Value, end: v.Value, goal: Goal) -> tuple[v.Value, v.Value | None]:
         """Read a value of any kind from a byte on; return the byte behind it, and the value."""
-
-
-def _length_kept(count: v.Value, limit: Limit) -> v.Value:
-    """Return whether a number of elements keeps a limit."""
-    assert isinstance(limit.value, int), "arrays have limits of their length alone"
-    if isinstance(count, v.Int):
-        least = limit.kind == "min_length"
-        return v.Truth(count.value >= limit.value if least else count.value <= limit.value)
-    return compared(">=" if limit.kind == "min_length" else "<=", count, limit.value)
-
-
-def times(value: v.Value, factor: int) -> v.Value:
-    """Return where an element lies in bytes that are there: within what any buffer holds."""
-    if isinstance(value, v.Int):
-        return v.Int(value.value * factor)
-    return value if factor == 1 else v.Op("*", (value, v.Int(factor)), 0, MAX_LENGTH)
-
-
-def framed(kind: Framed, goal: Goal) -> Iterator[tuple[Type, Goal]]:
-    """Yield the parts of a frame with their goals."""
-    for number, part in enumerate((*kind.before, kind.inner, *kind.behind)):
-        yield part, goal if number == len(kind.before) else goal.beside(number)
-
-
-def counts_by_itself(item: Field, layout: Layout) -> bool:
-    """Whether a derived field is the count of what it counts, so that nothing else can be read."""
-    match item.derived:
-        case Length(path=Path(up=0, names=(name,))):
-            match valued(layout[name].type):
-                case Array(count=Path(up=0, names=(counter,))) | Bytes(length=Path(up=0, names=(counter,))):
-                    return counter == item.label
-    return False
-
-
-def spots_of(layout: Layout, spot: Spot) -> Iterator[tuple[str, Spot]]:
-    """Yield where each field of a record of fixed size lies."""
-    if layout.order == "wire":
-        for item in layout.fields:
-            yield item.label, spot
-            spot = spot.on(size_of(item.type).lowest)
-        return
-    octets = size_of(layout).lowest // 8
-    for item, start in zip(layout.fields, offsets(layout.fields, layout.order), strict=True):
-        yield item.label, Spot(spot.byte, start, layout.order, octets, item.position.pieces)
-
-
-def _cut(end: v.Value, spot: Spot, bits: int, last: bool) -> v.Value:
-    """Return whether a value of so many bits is cut off."""
-    if last:
-        return v.Truth(True)
-    return less(left(end, spot.base), (spot.bit + bits + 7) // 8)
-
-
-def _value_in(kind: Padded | Framed | Sequence) -> int:
-    """Return which part's value is that of the whole."""
-    return len(kind.before) if isinstance(kind, Framed) else 0
-
-
-def _says_nothing(kind: Type) -> bool:
-    """Whether only the end of the bytes can be a fault in a value's structure."""
-    if isinstance(kind, Integer | Enum | Mapping | Scaled | Time):
-        return True
-    return isinstance(kind, Flag | Flags) and not has_structure(kind)

@@ -8,7 +8,7 @@ from wirelock.export.expressions import all_of, any_of, compared, interval_of, l
 from wirelock.export.places import fixed_size
 from wirelock.export.read_arrays import Arrays
 from wirelock.export.read_block import Steps, left, less
-from wirelock.export.read_fixed import Goal, framed
+from wirelock.export.read_goal import Goal, framed
 from wirelock.export.read_leaves import varint_type
 from wirelock.export.read_spot import Spot
 from wirelock.export.units import POSITION, holds_nothing, is_option
@@ -78,18 +78,18 @@ class Kinds(Arrays):
         self, run: list[Field], starts: dict[str, Spot], behind: Spot, end: v.Value, steps: Steps
     ) -> None:
         """Read fields at fixed places, one behind the other."""
-        final = next((item for item in run[::-1] if size_of(item.type).lowest), None)
-        if final is not None:
-            with self.cold_block() as body:
+        before = dict(self.scope.known)
+        with self.block() as body:
+            for item in run:
+                self.learn(item, self.fixed(item.type, starts[item.label], self.goal(item, steps)))
+        if size := behind.bit // 8:
+            after, self.scope.known = self.scope.known, before
+            with self.cold_run(behind.base, size) as cold:
                 for item in run:
-                    at, goal = starts[item.label], self.goal(item, steps)
-                    self.learn(item, self.cold(item.type, at, end, goal, last=item is final))
-                    if item is final:
-                        break
-            size = behind.bit // 8
-            self.add(st.When(less(left(end, behind.base), size), tuple(body)))
-        for item in run:
-            self.learn(item, self.fixed(item.type, starts[item.label], self.goal(item, steps)))
+                    self.learn(item, self.cold(item.type, starts[item.label], end, self.goal(item, steps)))
+            self.scope.known = after
+            self.add(st.When(less(left(end, behind.base), size), tuple(cold)))
+        self.add(*body)
 
     def dynamic(self, kind: Type, at: v.Value, end: v.Value, goal: Goal) -> Read:
         """Read a value of any kind from a byte on; return the byte behind it, and the value."""
@@ -157,19 +157,18 @@ class Kinds(Arrays):
     def _whole(self, kind: Type, bits: int, at: v.Value, end: v.Value, goal: Goal) -> Read:
         """Read a value of fixed size."""
         spot = Spot(at)
+        with self.block() as body:
+            value = self.fixed(kind, spot, goal)
         if bits:
-            with self.cold_block() as body:
-                self.cold(kind, spot, end, goal, last=True)
-            self.add(st.When(less(left(end, at), bits // 8), tuple(body)))
-        value = self.fixed(kind, spot, goal)
+            with self.cold_run(at, bits // 8) as cold:
+                self.cold(kind, spot, end, goal)
+            self.add(st.When(less(left(end, at), bits // 8), tuple(cold)))
+        self.add(*body)
         return plus(at, bits // 8), value
 
     def _layout(self, at: v.Value, end: v.Value, goal: Goal) -> v.Value:
-        record = self.record_of(goal)
-        assert goal.target is not None
         behind = self.var(f"after_{goal.hint}", at)
-        arguments = self.scope.arguments(record)
-        self.add(st.Read(record.name, goal.target, at, end, goal.steps, behind, arguments))
+        self.read_record(at, end, goal, behind)
         return behind
 
     def _behind(self, at: v.Value, size: v.Value, goal: Goal) -> v.Value:

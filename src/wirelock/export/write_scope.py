@@ -12,7 +12,17 @@ from wirelock.export import statements as st
 from wirelock.export import values as v
 from wirelock.export.expressions import is_literal, lower, of_type, truth
 from wirelock.export.program import RecordDecl
-from wirelock.layout.nodes import Computed, Constant, Field, Layout, Switch, Type, integer_of, valued
+from wirelock.layout.nodes import (
+    Array,
+    Computed,
+    Constant,
+    Field,
+    Layout,
+    Switch,
+    Type,
+    integer_of,
+    valued,
+)
 from wirelock.layout.terms import Expression, Index, Length, Path
 
 __all__ = ["Scope", "chosen_by_key", "number"]
@@ -145,6 +155,8 @@ class Scope:
         if isinstance(kind, Constant):
             assert isinstance(kind.value, bytes)
             return v.Int(len(kind.value))
+        if isinstance(kind, Array) and isinstance(kind.count, int):
+            return v.Int(kind.count)
         found = self.member(field)
         assert found is not None, f"{names[0]} is not held"
         return v.Count(found)
