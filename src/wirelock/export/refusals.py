@@ -48,13 +48,11 @@ def _check(kind: Type, path: str, within_a_byte: bool, target: str) -> None:
     reason = _reason(kind, within_a_byte)
     if reason is not None:
         raise ExportError(target, path, *reason)
-    for part in parts_of(kind):
-        if isinstance(part, Layout):
-            _walk(part, f"{path}{'[]' if isinstance(kind, Array) else ''}.", target)
-        else:
-            _check(part, path, within_a_byte, target)
     if isinstance(kind, Layout):
         _walk(kind, f"{path}.", target)
+        return
+    for part in parts_of(kind):
+        _check(part, f"{path}[]" if isinstance(kind, Array) else path, within_a_byte, target)
 
 
 def _reason(kind: Type, within_a_byte: bool) -> tuple[str, str] | None:
