@@ -72,7 +72,8 @@ class Slot:
         if not self.count:
             return None
         path = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.steps)
-        return Fault(self.code, path.removeprefix("."), self.byte, self.bit)
+        path = path.replace(".#", "#").removeprefix(".")
+        return Fault(self.code, path, self.byte, self.bit)
 
 
 class Failed(Exception):  # noqa: N818 - failure of a function, which is no error of the machine

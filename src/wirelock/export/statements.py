@@ -9,7 +9,10 @@ from wirelock.export.values import Local, Value
 from wirelock.layout.scalars import ByteOrder
 
 Step: TypeAlias = str | Value
-"""Of a path: a field's label, or the number of an element, as in ("entities", i)."""
+"""Of a path: a field's label, or the number of an element, as in ("entities", i).
+
+Labels have a dot in front, except the first one and `#0` (what stands around an element): `entities[3]#0`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
