@@ -218,7 +218,7 @@ class Places:
         self.dead: frozenset[Path] = frozenset()
         """The fields that the statement of the outermost block sets for nothing: a later one sets them."""
         self.latest = _latest(self.body)
-        counts = Counter(
+        self.counts = Counter(
             path
             for number, statement in enumerate(self.body)
             for path in _all(statement)
@@ -228,16 +228,18 @@ class Places:
             path
             for statement in self.body
             for path in [_assigned(statement), *map(_base, _grown(statement))]
-            if path and counts[path] == 1
+            if path and self.counts[path] == 1
         }
-        self.read_here = {path for node in nodes_in(_values(self.body)) if (path := path_of(node))}
-        """The fields that the function itself reads again."""
+        self.read_here: set[Path] = set()
+        """The fields that the statement of the outermost block reads again."""
 
     def declare(self, statement: st.Statement) -> None:
         """Declare what must be declared before a statement: fields, and lists that it lets grow."""
         if self.printer.depth == 0:
-            number = next(at for at, item in enumerate(self.body) if item is statement)
-            self.dead = frozenset(path for path in _all(statement) if number < self.latest.get(path, 0))
+            number = next((at for at, item in enumerate(self.body) if item is statement), None)
+            if number is not None:
+                self.read_here = {path for node in nodes_in(_values((statement,))) if (path := path_of(node))}
+                self.dead = frozenset(path for path in _all(statement) if number < self.latest.get(path, 0))
             for path in dict.fromkeys(_all(statement)):
                 known = path in self.constants or path in self.variables or path in self.dead
                 if not known:
@@ -359,6 +361,8 @@ class Places:
         path = path_of(target)
         if self.ignores(target):
             return
+        if path and not self.counts[path] and self.printer.depth == 0:
+            self.constants.add(path)
         if path and path in self.constants and path not in self.dead:
             name = self.variable(path)
         else:
@@ -397,6 +401,11 @@ class Places:
             return None
         if path in self.variables:
             return Text(self.variables[path])
+        if isinstance(value, v.Member):
+            outer = self.read(value.of)
+            kind = of_type(value.of)
+            if outer is not None and isinstance(kind, v.RecordType) and isinstance(outer.doc, str):
+                return Text((outer.atom, f".{self.module.fields[kind.name][value.name]}"))
         kind = of_type(value)
         assert isinstance(kind, v.RecordType), f"{value} was not set"
         return Text(self.literal(kind.name, path))

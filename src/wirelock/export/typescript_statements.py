@@ -32,7 +32,7 @@ from wirelock.export.typescript_layout import (
 )
 from wirelock.export.typescript_module import Module, nodes_in
 from wirelock.export.typescript_places import Places, ends
-from wirelock.export.typescript_values import Text, Values, quoted
+from wirelock.export.typescript_values import Text, Values, pinned_by, quoted
 
 __all__ = ["Printer", "function_text"]
 
@@ -63,6 +63,8 @@ class Printer:
         self.depth = 0
         self.inside: list[str] = []
         """What a Break would leave, from the outside in: `switch`, a loop, or the label of one."""
+        self.items: dict[v.Value, str] = {}
+        """The elements of lists that are in a local, in a loop over them."""
         self.fixed: set[str] = set()
         """The names of locals that keep their value, and can stand for a field."""
         self.returned = False
@@ -138,6 +140,8 @@ class Printer:
 
     def place(self, value: v.Value) -> Text:
         """Return the text of what a record or a local holds."""
+        if value in self.items:
+            return Text(self.items[value])
         if self.places is not None:
             found = self.places.read(value)
             if found is not None:
@@ -155,16 +159,30 @@ class Printer:
                 return Text((self.place(of).atom, "[", self.values.number(index).shown, "]!"))
             case v.Within(of=of):
                 inner = self.place(of)
-                return inner if of in self.values.present else Text((inner.atom, "!"))
+                is_known = of in self.values.present and self.is_narrowed(of)
+                return inner if is_known else Text((inner.atom, "!"))
             case v.CaseOf(of=of, number=number):
                 kind = of_type(of)
                 assert isinstance(kind, v.ChoiceType)
                 inner = self.place(of)
-                if (of, number) in self.cases:
+                if (of, number) in self.cases and self.is_narrowed(of):
                     return Text((inner.atom, ".value"))
                 told = f"Extract<{self.module.types[kind.name]}, {{ kind: {quoted(kind.cases[number][0])} }}>"
                 return Text(("(", inner.doc, f" as {told}).value"))
         raise AssertionError(value)
+
+    def is_narrowed(self, value: v.Value) -> bool:
+        """Whether the compiler remembers what was found out about a place: it is one that cannot change."""
+        match value:
+            case v.Self() | v.Local():
+                return True
+            case v.Member(of=of) | v.Within(of=of):
+                return self.is_narrowed(of)
+            case v.Item():
+                return value in self.items
+            case v.CaseOf(of=of, number=number):
+                return (of, number) in self.cases and self.is_narrowed(of)
+        return False
 
     # -- statements
 
@@ -181,12 +199,14 @@ class Printer:
         """Collect the statements of a block. What is known inside of it is not known behind it."""
         outer, self.docs = self.docs, []
         present, cases, taken = set(self.values.present), self.cases, set(self.taken)
+        items, pinned = dict(self.items), set(self.values.pinned)
         aliases = dict(self.places.aliases) if self.places else {}
         self.depth += 1
         try:
             yield self.docs
         finally:
             self.docs, self.values.present, self.cases, self.taken = outer, present, cases, taken
+            self.items, self.values.pinned = items, pinned
             self.depth -= 1
             if self.places:
                 self.places.aliases = aliases
@@ -223,7 +243,7 @@ class Printer:
                     stop = Text(name)
                 outer, name = set(self.taken), self.local(index)
                 head = ("for (let ", name, " = 0; ", name, " < ", stop.shown, "; ", name, "++) ")
-                self._loop(head, body)
+                self._loop(head, body, index)
                 self.taken = outer
             case st.While(condition=condition, body=body):
                 self._loop(("while (", self.values.truth(condition).shown, ") "), body)
@@ -313,8 +333,13 @@ class Printer:
             return
         outer = set(self.values.present)
         self.values.present = outer | _present(when.condition)
+        cases, pinned = self.cases, set(self.values.pinned)
+        self.cases |= _held(when.condition, "==")
+        self.values.pinned = pinned | pinned_by(when.condition, True)
         doc: tuple[Doc, ...] = (test("if (", condition), self.block(when.then))
         self.values.present = outer | _absent(when.condition)
+        self.cases = cases | _held(when.condition, "!=")
+        self.values.pinned = pinned | pinned_by(when.condition, False)
         otherwise = when.otherwise
         if len(otherwise) == 1 and isinstance(otherwise[0], st.When):
             with self.nested() as found:
@@ -324,7 +349,7 @@ class Printer:
             doc = (*doc, " else ", self.block(otherwise))
         self.add(*doc)
         if not (ends(when.then) and not otherwise):
-            self.values.present = outer
+            self.values.present, self.values.pinned, self.cases = outer, pinned, cases
 
     def _pick(self, pick: st.Pick) -> None:
         choice = pick.value.of if isinstance(pick.value, v.Which) else None
@@ -340,6 +365,8 @@ class Printer:
             outer = self.cases
             if choice is not None and len(keys) == 1:
                 self.cases |= {(choice, keys[0])}
+            pinned = set(self.values.pinned)
+            self.values.pinned.add(pick.value)
             labels: list[Doc] = []
             for key in keys:
                 told = f"{key}{'n' if wide else ''}"
@@ -347,7 +374,7 @@ class Printer:
                     told = quoted(kind.cases[key][0])
                 labels += [f"case {told}:", HARD]
             arms += [HARD, *labels[:-1], " ", self._arm(body)]
-            self.cases = outer
+            self.cases, self.values.pinned = outer, pinned
         if pick.otherwise:
             arms += [HARD, "default: ", self._arm(pick.otherwise)]
         self.inside.pop()
@@ -361,12 +388,33 @@ class Printer:
             self.add("break;")
         return braces(found)
 
-    def _loop(self, head: tuple[Doc, ...], body: Sequence[st.Statement]) -> None:
+    def _loop(
+        self, head: tuple[Doc, ...], body: Sequence[st.Statement], index: v.Local | None = None
+    ) -> None:
         label = self.new("scan") if _breaks_from_switch(body) else "loop"
         self.inside.append(label)
         prefix = f"{label}: " if label != "loop" else ""
-        self.add(prefix, Group(head), self.block(body))
+        with self.nested() as found:
+            if index is not None and not self.reads:
+                self._hold_items(body, index)
+            self.body(body)
+        self.add(prefix, Group(head), braces(found))
         self.inside.pop()
+
+    def _hold_items(self, body: Sequence[st.Statement], index: v.Local) -> None:
+        """Keep in locals the elements that a loop is about."""
+        declared = {item.name for node in nodes_in(tuple(body)) for item in _declared_in(node)}
+        for node in nodes_in(tuple(body)):
+            if not isinstance(node, v.Item) or node.index != index or node in self.items:
+                continue
+            if not any(isinstance(item, v.Local) and item.name in declared for item in nodes_in(node)):
+                kind = node.type
+                hint = "item"
+                if isinstance(kind, v.RecordType):
+                    hint = re.sub(r"V\d+$", "", camel(self.module.types[kind.name]))
+                held = self.place(node)
+                self.items[node] = name = self.new(hint)
+                self.add(assignment(f"const {name}", held))
 
     # -- faults
 
@@ -637,6 +685,14 @@ def _present(condition: v.Value) -> set[v.Value]:
     return set()
 
 
+def _held(condition: v.Value, operator: str) -> frozenset[tuple[v.Value, int]]:
+    """Return the case that a choice holds where a comparison says so."""
+    match condition:
+        case v.Op(operator=name, operands=(v.Which(of=of), v.Int(value=number))) if name == operator:
+            return frozenset({(of, number)})
+    return frozenset()
+
+
 def _absent(condition: v.Value) -> set[v.Value]:
     """Return the options that hold a value where a condition does not hold."""
     match condition:
@@ -645,6 +701,12 @@ def _absent(condition: v.Value) -> set[v.Value]:
         case v.Op(operator="not", operands=(inner,)):
             return _present(inner)
     return set()
+
+
+def _declared_in(node: object) -> Iterator[v.Local]:
+    match node:
+        case st.Let(local=local) | st.Var(local=local) | st.For(index=local) | st.Reserve(at=local):
+            yield local
 
 
 def _breaks_from_switch(body: Sequence[st.Statement], switched: bool = False) -> bool:

@@ -24,15 +24,15 @@ from wirelock.export.typescript_layout import (
 from wirelock.export.typescript_module import Module
 from wirelock.layout.operators import COMPARISONS
 
-__all__ = ["Text", "Values", "quoted", "within_int32"]
+__all__ = ["Text", "Values", "pinned_by", "quoted", "within_int32"]
 
 INT32: Final = (-(1 << 31), (1 << 31) - 1)
 UINT32: Final = (0, (1 << 32) - 1)
 
 _ATOM, _UNARY, _TERNARY, _OR, _AND = 20, 15, 3, 4, 5
 _LEVELS: Final = {
-    "**": 14, "*": 13, "/": 13, "%": 13, "+": 12, "-": 12, "<<": 11, ">>": 11, ">>>": 11, "<": 10, "<=": 10, ">": 10,
-    ">=": 10, "===": 9, "!==": 9, "&": 8, "^": 7, "|": 6, "&&": _AND, "||": _OR, "??": _OR,
+    "**": 14, "*": 13, "/": 13, "%": 13, "+": 12, "-": 12, "<<": 11, ">>": 11, ">>>": 11, "<": 10, "<=": 10,
+    ">": 10, ">=": 10, "===": 9, "!==": 9, "&": 8, "^": 7, "|": 6, "&&": _AND, "||": _OR, "??": _OR,
 }  # fmt: skip
 _BITWISE: Final = ("<<", ">>", ">>>", "&", "^", "|")
 _OPPOSITE: Final = {"===": "!==", "!==": "==="}
@@ -140,6 +140,8 @@ class Values:
         """The locals that are a load of unchanging bytes."""
         self.present: set[v.Value] = set()
         """The options that are known to hold a value here."""
+        self.pinned: set[v.Value] = set()
+        """The integers that the compiler knows here to be one constant: it refuses to compare them again."""
         self.numbers: set[str] = set()
         """The floats among the locals that are numbers, though their type has every NaN."""
         self.view_used = False
@@ -453,8 +455,10 @@ class Values:
         neutral = "true" if name == "and" else "false"
         found: Text | None = None
         added: list[v.Value] = []
+        pinned = set(self.pinned)
         for item in operands:
             part = self.truth(item)
+            self.pinned |= pinned_by(item, name == "and")
             if name == "and" and isinstance(item, v.Present) and item.of not in self.present:
                 self.present.add(item.of)
                 added.append(item.of)
@@ -465,6 +469,7 @@ class Values:
                 break
             found = part if found is None else binary(operator, found, part)
         self.present.difference_update(added)
+        self.pinned = pinned
         return found or Text(neutral)
 
     def _comparison(self, name: str, left: v.Value, right: v.Value) -> Text:
@@ -481,7 +486,19 @@ class Values:
         other = self.in_domain(right, wide)
         if isinstance(left, v.Op) and left.operator == "&" and isinstance(right, v.Int):
             other = _mask(right.value, "n" if wide else "")
-        return binary(operator, self.in_domain(left, wide), other)
+        first = self.in_domain(left, wide)
+        if name in ("==", "!=") and self._is_narrow(left, right):
+            first = Text((first.atom, " as ", "bigint" if wide else "number"), "as", 10)
+        return binary(operator, first, other)
+
+    def _is_narrow(self, left: v.Value, right: v.Value) -> bool:
+        """Whether the compiler would say that two integers can never be the same."""
+        if left in self.pinned:
+            return True
+        kind = of_type(left.of) if isinstance(left, v.Number) else None
+        if not isinstance(kind, v.EnumType) or not isinstance(right, v.Int):
+            return False
+        return right.value not in dict(self.module.enumerations[kind.name].members).values()
 
     def _equal(self, of: v.Value, octets: bytes) -> Text:
         kind, text = of_type(of), self.other(of)
@@ -519,14 +536,21 @@ class Values:
                 told = *self._constants(numbers), *(_literal(end).doc for end in ends)
                 found = call(self.module.floats("rawOf"), self.float(first).shown, *told)
                 return binary("!==", found, Text("null"))
+            case "ends_in_nuls", (v.Int(value=unit),):
+                octets = self._octets(first)
+                return call(self.module.codec("endsInNuls"), octets.shown, str(unit))
             case "contains_mark", (size, v.Octets(value=mark)):
-                kind, text = of_type(first), self.other(first)
                 assert not isinstance(size, str | bool)
-                if isinstance(kind, v.TextType):
-                    text = call(self.module.text("encoded"), text.shown, quoted(kind.encoding))
-                told = text.shown, "0", self.number(size).shown, self.module.octets(mark)
+                told = self._octets(first).shown, "0", self.number(size).shown, self.module.octets(mark)
                 return binary(">=", call(self.module.codec("findMark"), *told), _literal(0))
         raise AssertionError(value)
+
+    def _octets(self, value: v.Value) -> Text:
+        """Return bytes, or those of a text."""
+        kind, text = of_type(value), self.other(value)
+        if isinstance(kind, v.TextType):
+            return call(self.module.text("encoded"), text.shown, quoted(kind.encoding))
+        return text
 
     def _integer_call(self, value: v.Call) -> Text:
         first, rest = value.arguments[0], value.arguments[1:]
@@ -553,6 +577,18 @@ class Values:
 
     def _constants(self, numbers: list[v.Value | str | bool]) -> list[Doc]:
         return [_literal(item.value).doc for item in numbers if isinstance(item, v.Int)]
+
+
+def pinned_by(condition: v.Value, holds: bool) -> set[v.Value]:
+    """Return the integers that are one constant where a condition holds, or where it does not."""
+    match condition:
+        case v.Op(operator="==" | "!=" as name, operands=(left, v.Int())):
+            return {left} if (name == "==") is holds else set()
+        case v.Op(operator="and" | "or" as name, operands=operands) if (name == "and") is holds:
+            return set[v.Value]().union(*(pinned_by(item, holds) for item in operands))
+        case v.Op(operator="not", operands=(inner,)):
+            return pinned_by(inner, not holds)
+    return set()
 
 
 def ternary(condition: Text, then: Text, other: Text) -> Text:

@@ -353,6 +353,11 @@ export function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
   return left.length === right.length && left.every((octet, at) => octet === right[at]);
 }
 
+/** Whether bytes end in a unit of so many NULs, which would be taken for padding. */
+export function endsInNuls(bytes: Uint8Array, unit: number): boolean {
+  return bytes.length >= unit && bytes.subarray(bytes.length - unit).every((octet) => octet === 0);
+}
+
 /** Return the byte at which a mark lies first, in steps of its length from `at`; or -1. */
 export function findMark(bytes: Uint8Array, at: number, end: number, mark: Uint8Array): number {
   for (let place = at; place + mark.length <= end; place += mark.length) {
