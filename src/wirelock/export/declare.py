@@ -55,15 +55,15 @@ def program(protocols: Iterable[Protocol], *, target: str) -> Program:
     """Return all that a client of these protocols needs; `target` names the language in an ExportError."""
     found = [*protocols]
     units = Units()
-    poses: dict[str, SmallestThree] = {}
+    poses: dict[Layout, SmallestThree] = {}
     for protocol in found:
         for version, record in protocol.versions.items():
             refuse(protocol.layout(version), protocol.label(version), target)
             units.add(protocol.layout(version), protocol.name, version)
-            for template in wire_of(record).names.values():
-                pose = getattr(getattr(template, "record", None), "__pose__", None)
-                if pose is not None:
-                    poses[template.record.__name__] = pose  # type: ignore[union-attr]
+            for named in wire_of(record).names.values():
+                inner = wire_of(named.record) if hasattr(named, "record") else None  # or an enumeration
+                if inner is not None and inner.pose is not None:
+                    poses[inner.layout] = inner.pose
     units.settle()
     return _program(units, tuple(_protocol(item, units) for item in found), poses, target)
 
@@ -85,7 +85,7 @@ def program_of(layouts: Mapping[str, Layout], *, target: str) -> Program:
 
 
 def _program(
-    units: Units, protocols: tuple[ProtocolDecl, ...], poses: Mapping[str, SmallestThree], target: str
+    units: Units, protocols: tuple[ProtocolDecl, ...], poses: Mapping[Layout, SmallestThree], target: str
 ) -> Program:
     declared: dict[str, RecordDecl] = {}
     places = {unit.name: unit.where for unit in units}
@@ -95,7 +95,7 @@ def _program(
         for inner in units.new_sequences():
             declared[inner.name] = _record(inner, units, declared)
         made = _record(unit, units, declared)
-        declared[unit.name] = replace(made, pose=poses.get(unit.layout.name))
+        declared[unit.name] = replace(made, pose=poses.get(unit.layout))
     records = tuple(
         replace(record, functions=_functions(record, declared, places.get(record.name, ""), target))
         for record in declared.values()

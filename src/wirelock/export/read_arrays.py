@@ -78,6 +78,7 @@ class Arrays(Fixed):
                 more = plus(quotient(left(end, at), size), 1)
                 self.cold_elements(element, more, Spot(at), end, goal, last=True)
             self.add(st.When(cut, tuple(cold)))
+        count = self.narrowed(f"{goal.hint}_count", count)
         self.make_room(goal, count, place)
         self.add(st.For(index, count, tuple(body)))
         return self.let(f"after_{goal.hint}", plus(at, times(count, size)), POSITION)
@@ -88,7 +89,8 @@ class Arrays(Fixed):
         if least and not isinstance(count, v.Int):
             # More than this cannot be there: reading the last of them fails.
             most = plus(quotient(left(end, at), least), 1)
-            count = self.let(f"{goal.hint}_most", operation("min", count, most))
+            least_of = v.Op("min", (count, most), min(interval_of(count)[0], 1), interval_of(most)[1])
+            count = self.narrowed(f"{goal.hint}_most", least_of)
         self.make_room(goal, count, st.Place(goal.steps, at))
         behind = self.var(f"after_{goal.hint}", at)
         index = v.Local(self.names.new("i"), INDEX)
@@ -108,7 +110,7 @@ class Arrays(Fixed):
         self.add(st.Set(behind, found))
         return value
 
-    def read_record(self, at: v.Value, end: v.Value, goal: Goal, result: v.Local) -> None:
+    def read_record(self, at: v.Value, end: v.Value, goal: Goal, result: v.Local | None) -> None:
         """Read a record by its own function."""
         record = self.record_of(goal)
         assert goal.target is not None

@@ -104,6 +104,13 @@ class Block:
         self.add(st.Let(local, value))
         return local
 
+    def narrowed(self, hint: str, value: v.Value) -> v.Value:
+        """Return a local for a size or count that is known to be within a buffer, whatever its type."""
+        if interval_of(value)[1] > MAX_LENGTH:
+            value = v.Cast(value, POSITION)
+            return self.let(hint, value, POSITION)
+        return self.let(hint, value)
+
     def var(self, hint: str, value: v.Value, kind: v.Type = POSITION) -> v.Local:
         """Return a local that changes."""
         local = v.Local(self.names.new(named(hint)), kind)

@@ -84,8 +84,8 @@ def length_kept(count: v.Value, limit: Limit) -> v.Value:
 
 def times(value: v.Value, factor: int) -> v.Value:
     """Return where an element lies in bytes that are there: within what any buffer holds."""
-    if isinstance(value, v.Int):
-        return v.Int(value.value * factor)
+    if isinstance(value, v.Int) or not factor:
+        return v.Int(value.value * factor if isinstance(value, v.Int) else 0)
     return value if factor == 1 else v.Op("*", (value, v.Int(factor)), 0, MAX_LENGTH)
 
 

@@ -78,6 +78,10 @@ class Kinds(Arrays):
         self, run: list[Field], starts: dict[str, Spot], behind: Spot, end: v.Value, steps: Steps
     ) -> None:
         """Read fields at fixed places, one behind the other."""
+        if len(run) == 1 and size_of(run[0].type).lowest == behind.bit:
+            only, goal = run[0], self.goal(run[0], steps)
+            self.learn(only, self._whole(only.type, behind.bit, behind.base, end, goal)[1])
+            return
         before = dict(self.scope.known)
         with self.block() as body:
             for item in run:
@@ -114,7 +118,7 @@ class Kinds(Arrays):
                 size_there = left(end, at) if isinstance(length, Rest) else self.count(length, place)
                 if not isinstance(length, Rest):
                     self.fail_if(compared(">", size_there, left(end, at)), "truncated", place)
-                size_there = self.let(f"{goal.hint}_size", size_there)
+                size_there = self.narrowed(f"{goal.hint}_size", size_there)
                 value = self.octets(at, size_there, limits, goal.target, place, goal.hint)
                 behind = end if isinstance(length, Rest) else self._behind(at, size_there, goal)
                 return behind, value
@@ -122,7 +126,7 @@ class Kinds(Arrays):
                 assert not isinstance(length, int)
                 size_there = self.count(length, place)
                 self.fail_if(compared(">", size_there, left(end, at)), "truncated", place)
-                behind = self._behind(at, size_there, goal)
+                behind = self._behind(at, self.narrowed(f"{goal.hint}_size", size_there), goal)
                 self.filled(at, behind, pattern, goal.steps, goal.hint)
                 return behind, None
             case VarInt():
@@ -156,7 +160,10 @@ class Kinds(Arrays):
 
     def _whole(self, kind: Type, bits: int, at: v.Value, end: v.Value, goal: Goal) -> Read:
         """Read a value of fixed size."""
-        spot = Spot(at)
+        spot, inner = Spot(at), plain(kind)
+        if isinstance(inner, Layout) and self.record_of(goal).size is not None:
+            self.read_record(at, end, goal, None)
+            return plus(at, bits // 8), None
         with self.block() as body:
             value = self.fixed(kind, spot, goal)
         if bits:
@@ -270,7 +277,7 @@ class Kinds(Arrays):
         place = st.Place(goal.steps, at)
         size = self.count(kind.length, place)
         self.fail_if(compared(">", size, left(end, at)), "truncated", place)
-        return self._behind(at, size, goal)
+        return self._behind(at, self.narrowed(f"{goal.hint}_size", size), goal)
 
     def _region(self, kind: Sized, at: v.Value, end: v.Value, goal: Goal) -> tuple[v.Value, v.Value, v.Value]:
         """Return where the inside of a region begins and ends, and the byte behind the region."""
@@ -286,7 +293,6 @@ class Kinds(Arrays):
                 )
                 stop: v.Value = self.let(f"{hint}_mark", call)
                 self.fail_if(less(stop, 0), "truncated", place)
-                stop = self.let(f"{hint}_end", v.Op("+", (stop, v.Int(0)), 0, MAX_LENGTH))
                 start, behind = at, plus(stop, len(mark))
             case extent:
                 if isinstance(extent, Prefix):
@@ -302,6 +308,7 @@ class Kinds(Arrays):
                     start, size = at, self.count(extent, place)
                 size = self.let(f"{hint}_size", size)
                 self.fail_if(compared(">", size, left(end, start)), "truncated", st.Place(goal.steps, start))
+                size = self.narrowed(f"{hint}_size", size)
                 stop = self.let(f"{hint}_end", _sum(start, size), POSITION)
                 behind = stop
         if kind.stripped:
@@ -328,6 +335,7 @@ class Kinds(Arrays):
             missing = v.Op("-", (target, size), 0, max(interval_of(target)[1], 0))
         missing = self.let(f"{goal.hint}_padding", missing)
         self.fail_if(compared(">", missing, left(end, found)), "truncated", st.Place(goal.steps, found))
+        missing = self.narrowed(f"{goal.hint}_padding", missing)
         behind = self._behind(found, missing, Goal(None, goal.steps, f"{goal.hint}_padding"))
         self.filled(found, behind, kind.pattern, goal.steps, goal.hint)
         return behind, value
