@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import construct as c
+import pytest
+from construct import this
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -72,3 +75,75 @@ def test_every_prefix_bit_flip_and_extra_byte_agrees(data: st.DataObject) -> Non
     ]
     for tried in tries:
         check(layout, machine, tried)
+
+
+INNER = c.Struct("p" / c.Int8ub, "q" / c.Bytes(this._._.head.m), "i" / c.Computed(this._index + this._.k))
+AROUND = {
+    "fields and index of the records around": c.Struct(
+        "head" / c.Struct("n" / c.Int8ub, "m" / c.Int8ub),
+        "rows" / c.Array(this.head.n, c.Struct("k" / c.Int8ub, "cells" / c.Array(this._.head.m, INNER))),
+    ),
+    "elements of no size": c.Struct(
+        "a" / c.Array(3, c.Struct("i" / c.Index, "n" / c.Pass)),
+        "b" / c.Array(2, c.Struct()),
+        "rest" / c.GreedyRange(c.Struct("x" / c.Int16ub, "f" / c.Float32b, "g" / c.Flag)),
+    ),
+    "regions in regions": c.Struct(
+        "a" / c.Prefixed(c.Int8ub, c.Struct("x" / c.Prefixed(c.VarInt, c.GreedyBytes), "y" / c.GreedyBytes)),
+        "b" / c.Prefixed(c.Int8ub, c.Struct("x" / c.Int8ub, "z" / c.Optional(c.Int16ub), c.Terminated)),
+        "c" / c.FixedSized(4, c.Struct("t" / c.CString("utf8"), "u" / c.GreedyRange(c.Int16ub))),
+    ),
+    "choices in choices": c.Struct(
+        "k" / c.Int8ub,
+        "v" / c.Switch(this.k, {0: c.Int8ub, 1: c.Int16ub, 2: c.Struct("z" / c.Int8ub), 3: c.Bytes(this.k)}),
+        "w" / c.If(this.k < 2, c.Switch(this.k, {0: c.VarInt, 1: c.Array(2, c.Struct("y" / c.Int8ub))})),
+    ),
+    "until the last": c.Struct(
+        "n" / c.Int8ub,
+        "a" / c.RepeatUntil(lambda item, items, ctx: item.x >= ctx.n, c.Struct("x" / c.Int8ub)),
+        "b" / c.RepeatUntil(c.obj_ == 0, c.VarInt),
+    ),
+}
+
+
+@pytest.mark.parametrize("source", AROUND.values(), ids=AROUND)
+def test_what_lies_around_is_seen(source: c.Construct) -> None:
+    """Also from bytes that few random ones are like: small numbers."""
+    layout = name_layout(walk(source))[0]
+    machine = Machine(program_of({"drawn": layout}, target="test"))
+
+    @settings(max_examples=300, deadline=None)
+    @given(st.lists(st.integers(0, 4), max_size=24).map(bytes))
+    def agrees(data: bytes) -> None:
+        check(layout, machine, data)
+
+    agrees()
+
+
+FEW = {
+    "integers": c.Int16ub,
+    "floats": c.Float32b,
+    "flags": c.Flag,
+    "bytes": c.Bytes(3),
+    "records": c.Struct("a" / c.Int8ub, "b" / c.Float16l),
+    "records of no fixed size": c.Struct("a" / c.PrefixedArray(c.VarInt, c.Int8ub)),
+    "text": c.CString("utf8"),
+}
+
+
+@pytest.mark.parametrize("element", FEW.values(), ids=FEW)
+@pytest.mark.parametrize("counter", [c.Int32ub, c.Int64ub, c.Int32sb], ids=["32", "64", "signed"])
+def test_no_count_makes_more_elements_than_there_are_bytes(
+    element: c.Construct, counter: c.Construct
+) -> None:
+    """The machine would make a list of 2**31 elements, if it was told to."""
+    sources = [
+        c.Struct("n" / counter, "x" / c.Array(this.n, element)),
+        c.Struct("x" / c.PrefixedArray(counter, element)),
+    ]
+    for source in sources:
+        layout = name_layout(walk(source))[0]
+        machine = Machine(program_of({"drawn": layout}, target="test"))
+        for count in (b"\x7f", b"\x80", b"\xff"):
+            for behind in (b"", bytes(7), bytes(12), b"\1" * 9):
+                check(layout, machine, count * (counter.sizeof()) + behind)
