@@ -6,14 +6,14 @@ What is read on the way to a fault of the structure alone is cold: nothing is ke
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final
 
 from wirelock.export import statements as st
 from wirelock.export import values as v
-from wirelock.export.expressions import Names, compared, int_type, interval_of
+from wirelock.export.expressions import Names, compared, int_type, interval_of, negated
 from wirelock.export.names import snake
 from wirelock.export.program import RecordDecl
 from wirelock.export.units import POSITION
@@ -89,12 +89,10 @@ class Block:
         elif condition != v.Truth(False):
             self.add(st.When(condition, (st.Fail(code, place),)))
 
-    def note_unless(
-        self, kept: v.Value, code: str, place: st.Place, negate: Callable[[v.Value], v.Value]
-    ) -> None:
+    def note_unless(self, kept: v.Value, code: str, place: st.Place, over: v.Local | None = None) -> None:
         """Note a value fault where a condition does not hold."""
         if kept != v.Truth(True) and not self.is_cold:
-            self.add(st.When(negate(kept), (st.Note("value", code, place),)))
+            self.add(st.When(negated(kept), (st.Note("value", code, place, over),)))
 
     def let(self, hint: str, value: v.Value, kind: v.Type | None = None) -> v.Value:
         """Return a local that holds a value; the value itself where it is a local or a constant."""

@@ -265,8 +265,7 @@ class Fixed(Leaves, ABC):
     ) -> None:
         """Note an array whose length is not within its limits."""
         kept = all_of(length_kept(count, limit) for limit in limits)
-        if kept != v.Truth(True) and not self.is_cold:
-            self.add(st.When(negated(kept), (st.Note("value", "out-of-range", place, over),)))
+        self.note_unless(kept, "out-of-range", place, over)
 
     def each(self, count: int, bits: int, spot: Spot, read: Callable[[Spot, v.Value], None]) -> None:
         """Read so many elements of so many bits: in a loop, or one by one."""

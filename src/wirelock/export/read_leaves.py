@@ -56,6 +56,9 @@ _EXPONENT = {16: 0x7C00, 32: 0x7F80_0000, 64: 0x7FF0_0000}
 class Leaves(Block):
     """Reads values that hold no others. Each method returns the value as expressions see it."""
 
+    needed: frozenset[str] = frozenset()
+    """The labels of the fields whose values expressions read."""
+
     def scalar(
         self, kind: Scalar, limits: Limits, spot: Spot, target: v.Value | None, steps: Steps, hint: str
     ) -> v.Value | None:
@@ -89,7 +92,7 @@ class Leaves(Block):
         """Note an integer that is no member of its enumeration."""
         low, high = interval_of(raw)
         if len(members) <= high - low:
-            self.note_unless(_is_member(raw, members), "unknown-member", place, negated)
+            self.note_unless(_is_member(raw, members), "unknown-member", place)
 
     def kept(
         self,
@@ -115,7 +118,7 @@ class Leaves(Block):
 
     def limit(self, seen: v.Value, limits: Limits, place: st.Place) -> None:
         """Note a value that does not keep its limits."""
-        self.note_unless(all_of(limit_kept(seen, limit) for limit in limits), "out-of-range", place, negated)
+        self.note_unless(all_of(limit_kept(seen, limit) for limit in limits), "out-of-range", place)
 
     def _float(
         self, kind: Float, limits: Limits, spot: Spot, target: v.Value | None, steps: Steps, hint: str
@@ -123,22 +126,18 @@ class Leaves(Block):
         """Read a float; a signalling NaN has a full exponent, no quiet bit, and any other bit."""
         bits, place = kind.bits, spot.place(steps, kind)
         exponent = _EXPONENT[bits]
-        quiet = exponent & -exponent
-        quiet >>= 1
+        quiet = (exponent & -exponent) >> 1
         if bits == 64 and spot.aligned:  # in halves, so that no language needs an integer of 64 bits for it
+            raw: v.Value = spot.raw(kind)
             little = kind.order == "little"
             upper = self.let(f"{hint}_upper", v.Load(plus(spot.byte, 4 * little), 32, False, kind.order))
             lower = v.Load(plus(spot.byte, 4 * (not little)), 32, False, kind.order)
-            payload = any_of(
-                [_has(upper, quiet - 1), compared("!=", lower, 0)],
-            )
-            raw: v.Value = spot.raw(kind)
+            payload = any_of([_has(upper, quiet - 1), compared("!=", lower, 0)])
         else:
-            raw = self.let(f"{hint}_bits", spot.raw(kind))
-            upper = raw
             if bits == 64:
                 exponent, quiet = exponent << 32, quiet << 32
-            payload = _has(upper, quiet - 1)
+            raw = upper = self.let(f"{hint}_bits", spot.raw(kind))
+            payload = _has(raw, quiet - 1)
         full = compared("==", operation("&", upper, v.Int(exponent | quiet)), exponent)
         self.fail_if(all_of([full, payload]), "not-canonical", place)
         if self.is_cold:
@@ -150,9 +149,6 @@ class Leaves(Block):
             return None
         local = self.let(hint, value, v.FloatType(64 if bits == 64 else 32, True))
         return self.kept(local, local, limits, target, place, hint)
-
-    needed: frozenset[str] = frozenset()
-    """The labels of the fields whose values expressions read."""
 
     def constant(self, kind: Constant, spot: Spot, steps: Steps) -> v.Value | None:
         """Check a constant."""

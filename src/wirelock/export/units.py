@@ -404,12 +404,12 @@ def _seen_type(term: Term, unit: Unit) -> v.Type:
     match term:
         case Index():
             return INDEX
-        case Length(path=Path(up=up, names=names)) if up:
+        case Length(path=Path(up=0)):
+            return POSITION
+        case Length(path=Path(up=up, names=names)):
             return unit.parameters[Length(Path(up - 1, names))].type
         case Path(up=up, names=names) if up:
             return unit.parameters[Path(up - 1, names)].type
-        case Length():
-            return POSITION
         case Path(names=names):
             return seen_as(kind_at(unit.layout, names))
     raise AssertionError(term)
