@@ -196,6 +196,11 @@ class Fault:
             return " + ".join(piece_text(byte, mask) for byte, mask in self.pieces)
         return "" if self.byte is None else f"byte {self.byte}"
 
+    @property
+    def bit(self) -> int | None:
+        """The field's most significant bit, 7 to 0, in the first of `pieces`; None for whole bytes."""
+        return self.pieces[0][1].bit_length() - 1 if self.pieces else None
+
     def within(self, prefix: str, start: int) -> Fault:
         """Return the same fault seen from an enclosing record that holds this one at byte `start`."""
         path = f"{prefix}.{self.path}" if prefix and self.path else prefix or self.path
@@ -226,6 +231,7 @@ class _FaultError(WirelockError):
     code = property(lambda self: self.fault.code, doc="The stable word for what is wrong.")
     path = property(lambda self: self.fault.path, doc="The field, with indices.")
     byte = property(lambda self: self.fault.byte, doc="Byte offset in the record, or None.")
+    bit = property(lambda self: self.fault.bit, doc="The highest bit of a field below a byte, or None.")
     pieces = property(lambda self: self.fault.pieces, doc="(byte, mask) pairs of a field below a byte.")
     found = property(lambda self: self.fault.found, doc="What was there, in words.")
     allowed = property(lambda self: self.fault.allowed, doc="What could have been there, in words.")
@@ -244,7 +250,7 @@ class DecodeError(_FaultError):
     """Bytes that are not a record: the peer's fault.
 
     Attributes: `record` (such as `snapshot v2`), `fault` and its parts `code`, `path`, `byte`,
-    `pieces`, `found`, `allowed`, and `packet` where the bytes came from a capture.
+    `bit`, `pieces`, `found`, `allowed`, and `packet` where the bytes came from a capture.
     """
 
 
