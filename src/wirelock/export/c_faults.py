@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from wirelock.export import statements as st
 from wirelock.export import values as v
-from wirelock.export.c_functions import Functions, covered, used_in
+from wirelock.export.c_functions import Functions, covered
 from wirelock.export.c_types import Locals, text_literal
 from wirelock.export.c_values import Expressions
 from wirelock.export.program import Function, RecordDecl
 
 __all__ = ["Faults", "merged"]
 
+_DECLARED: Final = re.compile(r"^ *(?:const [^=;]*?|uint8_t \*const )\b(\w+) = .*;$")
 _RANKS: Final = {"rule": "WL_RULE", "value": "WL_VALUE"}
 
 
@@ -32,7 +35,6 @@ class Faults(ABC):
         self.depth = 1
         self.loops: list[str] = []
         """What is around a statement, the innermost last: "loop", or "switch", which a break would end."""
-        self.used = used_in(function.body)
         self.covered = covered(function.body, functions.records)
 
     @abstractmethod
@@ -42,6 +44,20 @@ class Faults(ABC):
     def line(self, text: str) -> None:
         """Add a line at the present depth."""
         self.lines.append("    " * self.depth + text)
+
+    def finish(self, parameters: Iterable[str]) -> list[str]:
+        """Return what stands before the lines for parameters without a use; leaves out such locals."""
+        before = 0
+        while before != len(self.lines):
+            before, words = len(self.lines), self._words()
+            found = zip(self.lines, map(_DECLARED.match, self.lines), strict=True)
+            self.lines = [line for line, name in found if name is None or words[name[1]] > 1]
+        words = self._words()
+        return [f"    (void){name};" for name in parameters if not words[name]]
+
+    def _words(self) -> Counter[str]:
+        """Return how often each word occurs that is no member's name, and in no string."""
+        return Counter(re.findall(r"(?<![\w.>])\w+", re.sub(r'"(?:[^"\\]|\\.)*"', "", "\n".join(self.lines))))
 
     def block(self, body: Sequence[st.Statement]) -> None:
         """Write statements."""

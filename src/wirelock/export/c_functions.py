@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from wirelock.export import statements as st
 from wirelock.export import values as v
-from wirelock.export.c_operators import truth_of
+from wirelock.export.c_operators import range_of, truth_of
 from wirelock.export.c_types import Names
 from wirelock.export.expressions import of_type
 from wirelock.export.program import Function, Program, RecordDecl
 
-__all__ = ["Functions", "breaks", "called_kind", "covered", "is_fixed", "nodes", "used_in"]
+__all__ = ["Functions", "breaks", "called_kind", "covered", "is_fixed", "nodes", "pruned"]
 
 _FAILING: Final = (
     st.Fail, st.FailText, st.ReadVarint, st.Allocate, st.Extend, st.Reserve, st.PutVarint, st.InsertVarint,
@@ -58,7 +58,7 @@ class Functions:
         for function in record.functions:
             if function.kind == "tell":
                 continue
-            kept = replace(function, body=_pruned(function.body))
+            kept = replace(function, body=pruned(function.body))
             self._study(kept)
             longest = max(longest, self._path_size(kept))
             if kept.kind != "write" or record.size is None or record.name in self.appended:
@@ -109,7 +109,7 @@ class Functions:
         return longest
 
 
-def _pruned(body: tuple[st.Statement, ...]) -> tuple[st.Statement, ...]:
+def pruned(body: tuple[st.Statement, ...]) -> tuple[st.Statement, ...]:
     """Return statements without those that C's types make needless, and without tests that just failed."""
     found: list[st.Statement] = []
     for statement in body:
@@ -117,7 +117,7 @@ def _pruned(body: tuple[st.Statement, ...]) -> tuple[st.Statement, ...]:
             case st.When(condition=condition, then=then, otherwise=otherwise):
                 known = truth_of(condition)
                 if known is not None:
-                    found += _pruned(then if known else otherwise)
+                    found += pruned(then if known else otherwise)
                     continue
                 last = found[-1] if found else None
                 if (
@@ -126,14 +126,16 @@ def _pruned(body: tuple[st.Statement, ...]) -> tuple[st.Statement, ...]:
                     and isinstance(last.then[-1], st.Fail)
                 ):
                     continue
-                statement = st.When(condition, _pruned(then), _pruned(otherwise))
+                statement = st.When(condition, pruned(then), pruned(otherwise))
                 if not statement.then and not statement.otherwise:
                     continue
             case st.Pick(cases=cases, otherwise=otherwise):
-                pruned = tuple((keys, _pruned(inner)) for keys, inner in cases)
-                statement = replace(statement, cases=pruned, otherwise=_pruned(otherwise))
+                blocks = tuple((keys, pruned(inner)) for keys, inner in cases)
+                statement = replace(statement, cases=blocks, otherwise=pruned(otherwise))
+            case st.For(count=count) if range_of(count) == (0, 0):
+                continue
             case st.For(body=inner) | st.While(body=inner):
-                statement = replace(statement, body=_pruned(inner))
+                statement = replace(statement, body=pruned(inner))
         found.append(statement)
     return tuple(found)
 
@@ -169,29 +171,6 @@ def breaks(node: Any) -> bool:
         case tuple():
             return any(map(breaks, node))
     return False
-
-
-def _without_declarations(node: Any) -> Any:
-    """Return what statements use: of a Let and a varint not the local that they declare."""
-    match node:
-        case tuple():
-            return tuple(map(_without_declarations, node))
-        case st.Let(value=value):
-            return (value,)
-        case st.Reserve(size=size):
-            return (size,)
-        case st.ReadVarint(at=at, end=end, place=place):
-            return (at, end, place)
-        case st.When(condition=condition, then=then, otherwise=otherwise):
-            return (condition, _without_declarations(then), _without_declarations(otherwise))
-        case st.Pick(value=value, cases=cases, otherwise=otherwise):
-            bodies = tuple(_without_declarations(body) for _, body in cases)
-            return (value, bodies, _without_declarations(otherwise))
-        case st.For(count=count, body=body):
-            return (count, _without_declarations(body))
-        case st.While(condition=condition, body=body):
-            return (condition, _without_declarations(body))
-    return node
 
 
 def covered(body: tuple[st.Statement, ...], records: dict[str, RecordDecl]) -> set[str]:
@@ -239,8 +218,3 @@ def _span(statement: st.Statement, base: str, records: dict[str, RecordDecl]) ->
         case v.Op(operator="+", operands=(v.Local(name=name), v.Int(value=first))) if name == base:
             return range(first, first + size)
     return range(0)
-
-
-def used_in(body: tuple[st.Statement, ...]) -> set[str]:
-    """Return the names of the locals that statements use."""
-    return {node.name for node in nodes(_without_declarations(body)) if isinstance(node, v.Local)}

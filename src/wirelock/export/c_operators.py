@@ -15,7 +15,19 @@ from wirelock.export.c_types import is_position
 from wirelock.export.expressions import integer, interval_of, is_float, of_type
 from wirelock.layout.operators import COMPARISONS, Interval
 
-__all__ = ["ATOM", "BOTH", "COMPARE", "PLUS", "UNARY", "Code", "Operators", "holds", "literal", "truth_of"]
+__all__ = [
+    "ATOM",
+    "BOTH",
+    "COMPARE",
+    "PLUS",
+    "UNARY",
+    "Code",
+    "Operators",
+    "holds",
+    "literal",
+    "range_of",
+    "truth_of",
+]
 
 ATOM, UNARY, _TIMES, PLUS, _SHIFT, COMPARE, _AND, _XOR, _OR, BOTH, _EITHER, _CHOICE = range(16, 4, -1)
 _BINDS: Final = {
@@ -80,7 +92,7 @@ def holds(kind: v.IntType) -> Interval:
 
 def _compared(name: str, left: v.Value, right: v.Value) -> bool | None:
     """Return what a comparison of integers always gives: a compiler warns of those."""
-    (least, greatest), (lowest, highest) = _range_of(left), _range_of(right)
+    (least, greatest), (lowest, highest) = range_of(left), range_of(right)
     same = left == right
     match name:
         case "<" | ">=":
@@ -93,7 +105,7 @@ def _compared(name: str, left: v.Value, right: v.Value) -> bool | None:
     return found if found is None else found is (name in ("<", ">", "=="))
 
 
-def _range_of(value: v.Value) -> Interval:
+def range_of(value: v.Value) -> Interval:
     """Return what an integer can be in C: what its type holds, whatever the layout says of it."""
     kind = of_type(value)
     match value:
@@ -109,7 +121,10 @@ def _range_of(value: v.Value) -> Interval:
         case v.Written() | v.FaultCount():
             return 0, (1 << 64) - 1
         case v.Number(of=of) if isinstance(of_type(of), v.BoolType):
-            return 0, 1
+            known = truth_of(of)
+            return (0, 1) if known is None else (int(known), int(known))
+        case v.Number(low=low) | v.Op(low=low) if low >= 0:
+            return 0, 1 << 64
     if isinstance(kind, v.IntType):
         return holds(kind)
     return -(1 << 64), 1 << 64
@@ -145,7 +160,8 @@ class Operators(ABC):
     def assigned(self, value: v.Value, kind: str) -> str:
         """Return an integer, to be assigned to or passed as one of a type."""
         if isinstance(value, v.Int):
-            return literal(value.value, kind)
+            wraps = value.value < 0 and kind in ("uint8_t", "uint16_t", "uint32_t", "uint64_t")
+            return literal(value.value & _RANGES[kind][1] if wraps else value.value, kind)
         code = self.value(value)
         low, high = _RANGES[kind]
         lossless = code.type in _RANGES and low <= _RANGES[code.type][0] and _RANGES[code.type][1] <= high
@@ -161,12 +177,14 @@ class Operators(ABC):
     def operation(self, value: v.Op) -> Code:
         """Return an operation."""
         name, operands = value.operator, value.operands
+        known = truth_of(value)
+        if known is not None:
+            return Code(str(known).lower(), "bool")
         match name:
             case "not":
                 return Code(f"!{self.value(operands[0]).at_least(UNARY)}", "bool", UNARY)
             case "and" | "or":
-                known = [truth_of(operand) for operand in operands]
-                kept = [item for item, truth in zip(operands, known, strict=True) if truth is None]
+                kept = [item for item in operands if truth_of(item) is None]
                 if len(kept) == 1:
                     return self.value(kept[0])
                 parts = [self.value(item) for item in kept]
@@ -179,7 +197,10 @@ class Operators(ABC):
             kind = self._common(operands, [])
             left, right = self._sides(operands, kind, COMPARE + 1)
             return Code(f"{left} {name} {right}", "bool", COMPARE)
-        kind = self._common(operands[1:] if name == "if" else operands, [(value.low, value.high)])
+        typed = operands[1:] if name == "if" else operands[:1] if name in ("<<", ">>") else operands
+        kind = self._common(typed, [(value.low, value.high)])
+        if name in ("<<", ">>") and interval_of(operands[1])[1] > 31:
+            kind = {"int32_t": "int64_t", "uint32_t": "uint64_t", "size_t": "uint64_t"}.get(kind, kind)
         return self._computed(name, operands, kind)
 
     def _computed(self, name: str, operands: tuple[v.Value, ...], kind: str) -> Code:
@@ -206,7 +227,8 @@ class Operators(ABC):
                 return Code(f"wl_floor_{word}({left}, {right})", "int64_t")
             case "<<" if low < 0:
                 unsigned = self.integer(operands[0], "uint64_t")
-                return Code(f"(int64_t)({unsigned} << {self.value(operands[1]).text})", "int64_t", UNARY)
+                shift = self.value(operands[1]).at_least(ATOM)
+                return Code(f"(int64_t)({unsigned} << {shift})", "int64_t", UNARY)
             case "<<" | ">>":
                 code = self.value(operands[0])
                 small = kind == "int32_t" and code.type in _SMALL

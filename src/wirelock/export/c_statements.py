@@ -6,7 +6,6 @@ the byte behind the record, or WL_FAILED. Faults leave by functions that are nev
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -58,10 +57,10 @@ class Writer(Faults):
         self.block(self.function.body)
         if returns == "bool":
             self._end()
+        if kind == "write":
+            self.lines.insert(0, "    uint8_t *const data = output->data;")
+        head = self.finish(parameters)
         body = "\n".join(self.lines)
-        head = [f"    (void){name};" for name in parameters if not re.search(rf"\b{name}\b", body)]
-        if kind == "write" and re.search(r"\bdata\b(?!\))", re.sub(r"(->|\.)data\b", "", body)):
-            head.append("    uint8_t *const data = output->data;")
         name = functions.name(self.record.name, kind)
         signature = f"static inline {returns} {name}({', '.join(parameters.values())})"
         if len(signature) > 110:
@@ -118,8 +117,7 @@ class Writer(Faults):
         """Write one statement."""
         match statement:
             case st.Let(local=local, value=value):
-                if local.name in self.used:
-                    self._declare(local, value, "const ")
+                self._declare(local, value, "const ")
             case st.Var(local=local, value=value):
                 self._declare(local, value, "")
             case st.Set():
@@ -355,11 +353,10 @@ class Writer(Faults):
         self.depth -= 1
         self.line("}")
         self.line(f"{at} = {found}.behind;")
-        if statement.local.name in self.used:
-            raw = f"wl_unzigzag({found}.raw)" if statement.zigzag else f"{found}.raw"
-            kind = self.names.type_of(statement.local.type)
-            own = "int64_t" if statement.zigzag else "uint64_t"
-            self.line(f"const {kind} {name} = {raw if own == kind else f'({kind}){raw}'};")
+        raw = f"wl_unzigzag({found}.raw)" if statement.zigzag else f"{found}.raw"
+        kind = self.names.type_of(statement.local.type)
+        own = "int64_t" if statement.zigzag else "uint64_t"
+        self.line(f"const {kind} {name} = {raw if own == kind else f'({kind}){raw}'};")
 
     def _allocate(self, statement: st.Allocate | st.Extend) -> None:
         self._make_present(statement.target)
@@ -394,8 +391,7 @@ class Writer(Faults):
         match statement:
             case st.Reserve(at=local, size=size):
                 name = self.locals[local.name]
-                if local.name in self.used:
-                    self.line(f"const size_t {name} = output->used;")
+                self.line(f"const size_t {name} = output->used;")
                 word = "claim" if local.name in self.covered else "reserve"
                 self.line(f"if (!wl_{word}(output, {self.expressions.assigned(size, 'size_t')})) {{")
                 self.depth += 1

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from wirelock.export import statements as st
 from wirelock.export import values as v
-from wirelock.export.c_functions import Functions, nodes
+from wirelock.export.c_functions import Functions, pruned
 from wirelock.export.c_runtime import TEST, needed
 from wirelock.export.c_statements import Writer
 from wirelock.export.c_types import Names, text_literal
@@ -24,14 +26,8 @@ class _Teller(Writer):
         ]
         parameters = ", ".join(["growing *out", f"const {own} *self", *locals_])
         self.block(self.function.body)
-        used = {node.name for node in nodes(self.function.body) if isinstance(node, v.Local)}
-        head = [
-            f"    (void){self.locals[item.name]};"
-            for item in self.function.parameters
-            if item.name not in used
-        ]
-        if not any(isinstance(node, v.Self) for node in nodes(self.function.body)):
-            head.append("    (void)self;")
+        names = ["self", *(self.locals[item.name] for item in self.function.parameters)]
+        head = self.finish(names)
         return "\n".join([f"static void tell_{own}({parameters})", "{", *head, *self.lines, "}"])
 
     def statement(self, statement: st.Statement) -> None:
@@ -65,6 +61,9 @@ class _Teller(Writer):
                 ]
                 given = ["out", self.expressions.address(value), *arguments]
                 return f"tell_{self.names.records[kind.name]}({', '.join(given)})"
+            case "integer" if isinstance(value, v.Int):  # a constant may take more than 64 bits
+                beyond = abs(value.value) > 1 << 53
+                return f'tell_{"text" if beyond else "word"}(out, "{value.value}")'
             case "integer":
                 if interval_of(value)[0] >= 0:
                     return f"tell_unsigned(out, {self.expressions.assigned(value, 'uint64_t')})"
@@ -88,7 +87,7 @@ class _Teller(Writer):
 def _tellers(program: Program, functions: Functions) -> str:
     """Return the functions that tell records, each behind those that it calls."""
     return "\n\n".join(
-        _Teller(functions, record, function).text()
+        _Teller(functions, record, replace(function, body=pruned(function.body))).text()
         for record in program.records
         for function in record.functions
         if function.kind == "tell"
@@ -151,10 +150,11 @@ def _wrappers(record: RecordDecl, name: str, names: Names) -> list[str]:
     if record.size is None:
         build = f"    return {name}_build(&held_{name}, data, capacity, size, fault);"
     else:
-        build = f"""    *size = {record.size};
-    if (capacity < {record.size}) {{
+        enough = f"""    if (capacity < {record.size}) {{
         return wl_fail(fault, "no-space", "", WL_NOWHERE, -1);
-    }}
+    }}"""
+        build = f"""    *size = {record.size};
+{enough if record.size else "    (void)capacity;"}
     return {name}_build(&held_{name}, data, fault);"""
     found = [
         f"static {name} held_{name};",
