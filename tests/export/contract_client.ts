@@ -33,8 +33,8 @@ function spoiled(data: Uint8Array): Uint8Array[] {
   return packets;
 }
 
-function send(head: string, data: Uint8Array = new Uint8Array()): void {
-  socket.send(Buffer.concat([Buffer.from(`${head}\n`), data]), port, "127.0.0.1");
+function send(head: string, data: Uint8Array = new Uint8Array(), behind?: () => void): void {
+  socket.send(Buffer.concat([Buffer.from(`${head}\n`), data]), port, "127.0.0.1", behind);
 }
 
 const waiting: Uint8Array[] = [];
@@ -55,8 +55,7 @@ socket.on("message", (data) => {
   }
   const packet = waiting.shift();
   if (packet === undefined) {
-    send("done");
-    socket.close();
+    send("done", new Uint8Array(), () => socket.close());
   } else {
     send(verdict(packet), packet);
   }
