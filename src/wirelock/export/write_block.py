@@ -14,9 +14,10 @@ from wirelock.export import values as v
 from wirelock.export.expressions import Names, interval_of, operation, plus
 from wirelock.export.units import POSITION
 from wirelock.layout.bounds import MAX_LENGTH
+from wirelock.layout.nodes import Order
 from wirelock.layout.scalars import ByteOrder
 
-__all__ = ["Bits", "Block", "bytes_of"]
+__all__ = ["Bits", "Block", "ScatteredBlock", "bytes_of"]
 
 WIDEST: Final = 32
 """Bits that are put together are stored in integers of no more than this many: TypeScript's own."""
@@ -131,17 +132,76 @@ class Block:
             self.bits(Bits(v.Int(0), 0, width))
 
 
-def stored(bits: list[Bits], at: v.Value) -> list[st.Statement]:
-    """Return the statements that store bits, one behind the other, from byte `at` on."""
+class ScatteredBlock(Block):
+    """The values of a layout whose bits do not lie as they come: all are collected, and stored at its end."""
+
+    def __init__(self, names: Names, statements: list[st.Statement]) -> None:
+        super().__init__(names)
+        self.statements = statements
+        self._fields: list[list[Bits]] = [[]]
+
+    @property
+    def aligned(self) -> bool:
+        """No value has bytes of its own."""
+        return False
+
+    def bits(self, bits: Bits) -> None:
+        """Add bits behind those that were added."""
+        self._fields[-1].append(bits)
+
+    def next_field(self) -> None:
+        """What is added from here on is the next field of the layout."""
+        self._fields.append([])
+
+    def store(self, order: Order, at: v.Value) -> None:
+        """Store the bits of all fields from byte `at` on."""
+        fields = reversed(self._fields) if order == "least-first" else self._fields
+        bits = [item for field in fields for item in field]
+        octets = sum(item.width for item in bits) // 8
+        groups: list[list[Bits]] = [[]]
+        for item in bits:
+            groups[-1].append(item)
+            if sum(part.width for part in groups[-1]) % 8 == 0:
+                groups.append([])
+        byte = 0
+        for group in groups[:-1]:
+            size = sum(item.width for item in group) // 8
+            if order == "bits-swapped":
+                self.add(*_mirrored(group, plus(at, byte)))
+            else:
+                self.add(*stored(group, plus(at, octets - byte - size), "little"))
+            byte += size
+
+
+def stored(bits: list[Bits], at: v.Value, order: ByteOrder = "big") -> list[st.Statement]:
+    """Return the statements that store bits, one behind the other, from byte `at` on.
+
+    Of little-endian bytes the first one comes last.
+    """
     found: list[st.Statement] = []
-    byte = 0
+    byte = sum(item.width for item in bits) // 8 if order == "little" else 0
     while bits:
         chunk, bits = _split(bits, WIDEST)
         width = sum(item.width for item in chunk)
+        byte -= width // 8 if order == "little" else 0
         value = _joined(chunk, width)
         if value != v.Int(0):
-            found.append(st.Store(plus(at, byte), width, "big", value))
-        byte += width // 8
+            found.append(st.Store(plus(at, byte), width, order, value))
+        byte += width // 8 if order == "big" else 0
+    return found
+
+
+def _mirrored(bits: list[Bits], at: v.Value) -> list[st.Statement]:
+    """Return the statements that store bits, each byte from its least significant bit on."""
+    found: list[st.Statement] = []
+    byte = 0
+    while bits:
+        chunk, bits = _split(bits, 8)
+        single = [item.cut(number, 1) for item in chunk for number in range(item.width)]
+        value = _joined(single[::-1], 8)
+        if value != v.Int(0):
+            found.append(st.Store(plus(at, byte), 8, "big", value))
+        byte += 1
     return found
 
 

@@ -24,7 +24,7 @@ from wirelock.export.expressions import (
 from wirelock.export.places import fixed_size
 from wirelock.export.units import POSITION, stands_inline
 from wirelock.export.write_absences import Absences
-from wirelock.export.write_block import Bits, Block, bytes_of
+from wirelock.export.write_block import Bits, Block, ScatteredBlock, bytes_of
 from wirelock.export.write_checks import (
     fail_if,
     float_check,
@@ -87,17 +87,34 @@ class FixedWriter:
 
     def record(self, scope: Scope, steps: Steps, block: Block) -> None:
         """Write the fields of a record, then what is checked of it as a whole."""
+        if scope.layout.order != "wire":
+            self._scattered(scope, steps, block)
+        else:
+            self._fields(scope, steps, block)
+        for rule in scope.layout.rules:
+            lets, holds = shared(rule.expression, scope.value_of, self.names)
+            note = st.Note("rule", f"rule:{rule.name}", st.Place(steps))
+            if holds != v.Truth(True):
+                block.add(*lets, st.When(negated(holds), (note,)))
+
+    def _scattered(self, scope: Scope, steps: Steps, block: Block) -> None:
+        """Write the fields of a layout whose bits do not lie as they come."""
+        size = fixed_size(scope.layout)
+        assert size is not None
+        inside = ScatteredBlock(self.names, block.statements)
+        for field in scope.layout.fields:
+            value = self._value_of(field, scope, inside)
+            self.value(field.type, value, (*steps, field.label), scope, inside)
+            inside.next_field()
+        inside.store(scope.layout.order, block.room(size // 8))
+
+    def _fields(self, scope: Scope, steps: Steps, block: Block) -> None:
         absent = Absences(scope, [field.type for field in scope.layout.fields])
         for field in scope.layout.fields:
             value = self._value_of(field, scope, block)
             self.value(field.type, value, (*steps, field.label), scope, block)
             absent.behind(field.type, value, (*steps, field.label), block)
         absent.check(block)
-        for rule in scope.layout.rules:
-            lets, holds = shared(rule.expression, scope.value_of, self.names)
-            note = st.Note("rule", f"rule:{rule.name}", st.Place(steps))
-            if holds != v.Truth(True):
-                block.add(*lets, st.When(negated(holds), (note,)))
 
     def _value_of(self, field: Field, scope: Scope, block: Block) -> v.Value | None:
         """Return what is written of a field; what takes steps to compute is computed once."""
@@ -247,7 +264,7 @@ class FixedWriter:
     def inner_record(self, layout: Layout, value: v.Value, steps: Steps, scope: Scope, block: Block) -> None:
         """Write a record inside of this one: by its own function, if it has one."""
         inside = scope.within(value)
-        if stands_inline(layout):
+        if stands_inline(layout) or isinstance(block, ScatteredBlock):
             self.record(inside, steps, block)
             return
         size = fixed_size(layout)
