@@ -271,6 +271,9 @@ class Arithmetic:
         if any(map(is_float, operands)):
             left, right = (self.expression(item) for item in operands)
         else:
+            decided = self._decided(name, operands)
+            if decided is not None:
+                return Expr("true" if decided else "false", "bool")
             first, second = (self.expression(item) for item in operands)
             if "ulong" in (first.type, second.type) and first.type != second.type:
                 kind = self._working([*map(self.interval, operands)])
@@ -278,6 +281,22 @@ class Arithmetic:
             else:
                 left, right = (self._bare(item) for item in operands)
         return Expr(f"{left.inside(binds)} {name} {right.inside(binds)}", "bool", BINDS[name])
+
+    def _decided(self, name: str, operands: tuple[v.Value, ...]) -> bool | None:
+        """Return what a comparison always gives, of which C# would warn; None if that depends."""
+        first, second = operands
+        compute = OPERATORS[name].compute
+        if isinstance(first, v.Int) and isinstance(second, v.Int):
+            return bool(compute(first.value, second.value))
+        if first == second and isinstance(first, v.Local):
+            return bool(compute(0, 0))
+        if isinstance(second, v.Int):
+            kind = self.expression(first).type
+            return None if fits((second.value, second.value), kind) else bool(compute(0, second.value))
+        if isinstance(first, v.Int):
+            kind = self.expression(second).type
+            return None if fits((first.value, first.value), kind) else bool(compute(first.value, 0))
+        return None
 
     def _bare(self, value: v.Value) -> Expr:
         """Return an operand of a comparison: constants take the type of the other side."""

@@ -6,6 +6,7 @@ Text for a path is only put together where a fault is taken.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields, is_dataclass
 
 from wirelock.errors import CODES
 from wirelock.export import statements as st
@@ -33,7 +34,7 @@ def path_text(steps: Sequence[st.Step], values: Values) -> tuple[str, bool]:
     for step in steps:
         if isinstance(step, str):
             part = step if constant else step.replace("{", "{{").replace("}", "}}")
-            found += f".{part}" if found else part
+            found += f".{part}" if found and not step.startswith("#") else part
         else:
             found += f"[{{{values.text(step)}}}]" if not isinstance(step, v.Int) else f"[{step.value}]"
     if constant or "{" not in found:
@@ -53,6 +54,7 @@ class Block:
         self.machine = "reader" if function.kind in ("load", "read") else "writer"
         self.values.faults = f"{self.machine}.Faults"
         self.members = set(book.fields(function.record).values())
+        self.used = set(_names_in(function.body))
         for local in function.parameters:
             self.declare(local)
 
@@ -257,6 +259,21 @@ class Block:
         yield from braced(indent, f"{faults}.Inside({outer}, {count}, {done});")
         yield f"{indent}if (!{done})"
         yield from braced(indent, "return false;")
+
+
+def _names_in(node: object) -> Iterator[str]:
+    """Yield the locals that statements read, at any depth: Lets of others are left out."""
+    match node:
+        case tuple():
+            for item in node:
+                yield from _names_in(item)
+        case v.Local(name=name):
+            yield name
+        case st.Let(value=value) | st.Var(value=value):
+            yield from _names_in(value)
+        case _ if is_dataclass(node) and not isinstance(node, type):
+            for field in fields(node):
+                yield from _names_in(getattr(node, field.name))
 
 
 def _loads_itself(body: Iterable[st.Statement]) -> bool:

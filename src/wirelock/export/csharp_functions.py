@@ -77,6 +77,8 @@ class _Method(Block):
     def statement(self, statement: st.Statement, indent: str) -> Iterator[str]:
         values = self.values
         match statement:
+            case st.Let(local=local) if local.name not in self.used:
+                return
             case st.Let(local=local, value=value) | st.Var(local=local, value=value):
                 yield f"{indent}{self.declaration(local, value, isinstance(statement, st.Var))};"
             case st.Set(target=target, value=value):
@@ -151,9 +153,10 @@ class _Method(Block):
                 room = f"{self.bytes}.Slice({values.position(at)}, {values.position(count)})"
                 yield f"{indent}{room}.Fill(0x{octet:02X});"
             case st.PutVarint(value=value, zigzag=zigzag):
-                raw = values.as_type(value, "long" if zigzag else "ulong")
-                raw = f"Wire.ToZigzag({raw})" if zigzag else raw
-                yield f"{indent}if (!writer.PutVarint({raw}))"
+                yield f"{indent}if (!writer.PutVarint({self.raw(value, zigzag)}))"
+                yield from braced(indent, "return false;")
+            case st.InsertVarint(at=at, value=value, zigzag=zigzag):
+                yield f"{indent}if (!writer.InsertVarint({values.position(at)}, {self.raw(value, zigzag)}))"
                 yield from braced(indent, "return false;")
             case _:
                 raise AssertionError(f"{statement} in {self.function.kind} of {self.function.record}")
@@ -259,6 +262,11 @@ class _Method(Block):
             yield f"{indent}{kind} {name} = {cast}{text};"
 
     # -- output
+
+    def raw(self, value: v.Value, zigzag: bool) -> str:
+        """Return the unsigned integer that a varint is written of."""
+        found = self.values.as_type(value, "long" if zigzag else "ulong")
+        return f"Wire.ToZigzag({found})" if zigzag else found
 
     @property
     def bytes(self) -> str:

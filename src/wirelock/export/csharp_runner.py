@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from wirelock.export import statements as st
 from wirelock.export import values as v
-from wirelock.export.csharp_arithmetic import BINDS
+from wirelock.export.csharp_arithmetic import BINDS, record_of
 from wirelock.export.csharp_names import Book, bytes_text, code, text_literal
 from wirelock.export.csharp_protocols import class_name
 from wirelock.export.csharp_values import Values
@@ -201,9 +201,14 @@ class _Teller:
             return f"json.{statement.what.capitalize()}({text_literal(value)})"
         assert value is not None
         match statement.what:
+            case "integer" if isinstance(value, v.Int) and abs(value.value) > 1 << 53:
+                return f'json.Text("{value.value}")'
             case "float":
                 return f"json.Float({values.text(value)}, {statement.bits})"
             case "record":
-                told = [values.text(value), *(values.text(item) for item in statement.arguments)]
+                parameters = self.book.records[record_of(value)].parameters
+                told = [values.text(value)]
+                for item, local in zip(statement.arguments, parameters, strict=True):
+                    told.append(values.as_type(item, values.type_of(local.type)))
                 return f"Teller.Tell(json, {', '.join(told)})"
         return f"json.{statement.what.capitalize()}({values.text(value)})"

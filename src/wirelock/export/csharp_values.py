@@ -39,8 +39,8 @@ class Values(Arithmetic):
         """Return a value as an expression with its type."""
         match value:
             case v.Int(value=number):
-                kind = next(kind for kind in ("int", "uint", "long", "ulong") if fits((number, number), kind))
-                return Expr(integer_text(number, kind), kind, PRIMARY if number >= 0 else UNARY)
+                kinds = [kind for kind in ("int", "uint", "long", "ulong") if fits((number, number), kind)]
+                return Expr(integer_text(number, kinds[0]), kinds[0], PRIMARY if number >= 0 else UNARY)
             case v.Real(value=number):
                 return Expr(_real_text(number), "double", PRIMARY if number >= 0 else UNARY)
             case v.Truth(value=truth):

@@ -170,7 +170,7 @@ CODES
             {
                 return outer;
             }
-            return inner[0] == '[' || outer.Length == 0 ? outer + inner : outer + "." + inner;
+            return inner[0] == '[' || inner[0] == '#' || outer.Length == 0 ? outer + inner : outer + "." + inner;
         }
 
         private void Put(int newRank, string newCode, string newPath, int newPlace, int newBit)

@@ -132,7 +132,7 @@ namespace NAMESPACE
             long wide = BitConverter.DoubleToInt64Bits(value);
             int fraction = bits == 64 ? 52 : bits == 32 ? 23 : 10;
             ulong exponent = bits == 64 ? 0x7FFUL : bits == 32 ? 0xFFUL : 0x1FUL;
-            ulong payload = ((ulong)wide & ((1UL << 52) - 1)) >> (52 - fraction);
+            ulong payload = (unchecked((ulong)wide) & ((1UL << 52) - 1)) >> (52 - fraction);
             ulong sign = wide < 0 ? 1UL << (bits - 1) : 0;
             return (sign | (exponent << fraction) | payload).ToString("x" + (bits / 4));
         }

@@ -112,6 +112,21 @@ namespace NAMESPACE
             Bytes[at] = (byte)raw;
             return true;
         }
+
+        /// <summary>Write such an integer before what was written from a byte on.</summary>
+        internal bool InsertVarint(int start, ulong raw)
+        {
+            int size = Length - start;
+            if (!Reserve(Wire.VarintSize(raw), out int end))
+            {
+                return false;
+            }
+            Bytes.Slice(start, size).CopyTo(Bytes.Slice(start + Length - end));
+            Length = start;
+            PutVarint(raw);
+            Length += size;
+            return true;
+        }
 //<
     }
 
