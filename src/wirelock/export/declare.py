@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 from wirelock.errors import ExportError
 from wirelock.export import values as v
@@ -182,7 +182,7 @@ def _calls(node: Any) -> Iterator[str]:
             yield from _calls(item)
     elif isinstance(node, RecordDecl):
         yield from _calls(node.functions)
-    elif is_dataclass(node) and not isinstance(node, v.IntType | v.RecordType):
+    elif is_dataclass(node) and not isinstance(node, get_args(v.Type)):
         for item in fields(node):
             yield from _calls(getattr(node, item.name))
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from wirelock.export import statements as st
 from wirelock.export import values as v
@@ -25,6 +25,7 @@ __all__ = ["AT", "END", "Block", "ReadScope", "Steps", "left", "less", "pruned"]
 AT: Final = v.Local("at", POSITION)
 END: Final = v.Local("end", POSITION)
 Steps = tuple[st.Step, ...]
+_TYPES: Final = get_args(v.Type)
 
 
 def left(end: v.Value, at: v.Value) -> v.Value:
@@ -148,9 +149,7 @@ def _used(node: Any) -> Iterator[str]:
         case tuple():
             for item in node:
                 yield from _used(item)
-        case v.IntType() | v.RecordType() | v.EnumType() | v.ListType() | v.ChoiceType():
-            pass
-        case _ if is_dataclass(node):
+        case _ if is_dataclass(node) and not isinstance(node, _TYPES):
             for item in fields(node):
                 yield from _used(getattr(node, item.name))
 
@@ -224,7 +223,7 @@ def _with(node: Any, local: v.Local, value: v.Value) -> Any:
         return value
     if isinstance(node, tuple):
         return tuple(_with(item, local, value) for item in node)
-    if is_dataclass(node) and not isinstance(node, type):
+    if is_dataclass(node) and not isinstance(node, _TYPES):
         return replace(
             node, **{item.name: _with(getattr(node, item.name), local, value) for item in fields(node)}
         )
