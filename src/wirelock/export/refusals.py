@@ -70,7 +70,7 @@ def _reason(kind: Type, within_a_byte: bool) -> tuple[str, str] | None:
         case If(type=inner) | Optional(inner=inner) if isinstance(valued(inner), Sequence):
             return "a Sequence that may be absent", "use a Struct, whose fields have names"
         case Opaque(name=name):
-            return f"the code {name}", "describe its bytes in the layout"
+            return f"the opaque code {name}", "describe its bytes in the layout"
         case Checksum(function=name):
             return f"the checksum {name}", "read it as a plain integer, and check it where the record is used"
         case Array(element=element, count=count) if not isinstance(count, int) and holds_nothing(element):
