@@ -178,7 +178,7 @@ REFUSED = {
         c.Struct("a" / c.PrefixedArray(c.BytesInteger(9), c.Int8ub)),
         "p0 v1: a: an integer of 72 bits",
     ),
-    "code": (c.Struct("a" / opaque("zip", 1, c.Bytes(2))), "p0 v1: a: the code zip"),
+    "code": (c.Struct("a" / opaque("zip", 1, c.Bytes(2))), "p0 v1: a: the opaque code zip"),
     "nothing": (
         c.Struct("n" / c.Int8ub, "a" / c.Array(this.n, c.Const(b"x"))),
         "p0 v1: a: an array of what holds nothing",
