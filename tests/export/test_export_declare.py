@@ -14,10 +14,10 @@ from pydantic import AfterValidator
 from protocol import PROTOCOLS
 from tests.strategies import name_layout
 from wirelock import Protocol, Record, Registry, Rule, derived
-from wirelock.errors import ExportError
+from wirelock.errors import DecodeError, ExportError
 from wirelock.export import values as v
 from wirelock.export.declare import program, program_of
-from wirelock.export.program import Program, TagField
+from wirelock.export.program import Program, TagField, VersionDecl
 from wirelock.layout.adapters import opaque, quantised, ticks
 from wirelock.layout.walk import walk
 
@@ -207,3 +207,76 @@ def test_a_rule_of_a_checked_record_is_exported() -> None:
         a: int
 
     assert program([Protocol("ruled", {1: Ruled})], target="c").records[0].layout.rules
+
+
+def nibbles(number: int) -> type[Record]:
+    class Nibbles(
+        Record,
+        layout=c.BitStruct(
+            "magic" / c.Const(5, c.BitsInteger(3)),
+            "also" / c.Const(0x155, c.BitsInteger(9)),
+            "version" / c.Const(number, c.BitsInteger(4)),
+        ),
+    ):
+        magic: int = derived()
+        also: int = derived()
+        version: int = derived()
+
+    return Nibbles
+
+
+def letters(tag: bytes) -> type[Record]:
+    class Letters(Record, layout=c.Struct("magic" / c.Const(tag[:2]), "version" / c.Const(tag[2:]))):
+        magic: bytes = derived()
+        version: bytes = derived()
+
+    return Letters
+
+
+TAGS = {
+    "bytes, then a number": PROTOCOLS["snapshot"],
+    "bits": Protocol("bits", {1: nibbles(1), 3: nibbles(3)}, tag=("magic", "also", "version")),
+    "bytes alone": Protocol("letters", {1: letters(b"ABx1"), 2: letters(b"ABx2")}, tag=("magic", "version")),
+}
+
+
+def dispatched(tag: tuple[TagField, ...], versions: tuple[VersionDecl, ...], data: bytes) -> Any:
+    """Return the version that bytes are, or the fault, by what a program says of a tag alone."""
+    for version in versions:
+        if data.startswith(version.tag):
+            return version.number
+    known = versions[0].tag
+    for item in tag:
+        end = item.byte + item.size
+        mask = item.mask or b"\xff" * item.size
+        ours, theirs = (
+            bytes(a & b for a, b in zip(octets[item.byte : end], mask, strict=False))
+            for octets in (known, data)
+        )
+        if len(data) < end and (item.is_version or known[item.byte : len(data)] == data[item.byte :]):
+            return "truncated", item.label, item.byte, item.bit
+        if item.is_version:
+            return "unknown-version", item.label, item.byte, item.bit
+        if ours != theirs:
+            return "foreign", item.label, item.byte, item.bit
+    raise AssertionError("the tag is known")
+
+
+@pytest.mark.parametrize("protocol", TAGS.values(), ids=TAGS)
+def test_a_tag_is_enough_to_dispatch_by(protocol: Protocol) -> None:
+    declared = program([protocol], target="c").protocols[0]
+    for version in declared.versions:
+        tries = [version.tag[:end] for end in range(len(version.tag) + 1)]
+        tries += [
+            bytes(octet ^ (1 << bit if at == place else 0) for place, octet in enumerate(tried))
+            for tried in tries
+            for at in range(len(tried))
+            for bit in range(8)
+        ]
+        for tried in tries:
+            found = dispatched(declared.tag, declared.versions, tried)
+            try:
+                assert protocol.version_of(tried) == found
+            except DecodeError as error:
+                bit = error.pieces[0][1].bit_length() - 1 if error.pieces else None
+                assert found == (error.code, error.path, error.byte, bit), tried.hex()
