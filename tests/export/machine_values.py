@@ -1,4 +1,4 @@
-"""Values of exported programs as the machine computes them: within intervals and bounds, and of what was set."""
+"""Values of exported programs, as the machine computes them: only what was set, within intervals and bounds."""
 
 from __future__ import annotations
 
