@@ -1,4 +1,4 @@
-"""Values of exported programs, as the machine computes them: only what was set, within intervals and bounds."""
+"""Values of exported programs, as the machine computes them: what was set, within intervals and bounds."""
 
 from __future__ import annotations
 
