@@ -280,7 +280,7 @@ class Module:
     def _needed(self) -> set[tuple[str, str]]:
         """Return the functions that parsing and building the versions takes, as (record, kind)."""
         bodies = {
-            (item.record, item.kind): item.body for one in self.program.records for item in one.functions
+            (item.record, str(item.kind)): item.body for one in self.program.records for item in one.functions
         }
         waiting = [
             (version.record, kind)

@@ -134,7 +134,7 @@ def _lists(target: v.Value) -> Iterator[v.Value]:
             kind = of_type(of)
             if isinstance(kind, v.ListType) and kind.size is not None and _is_plain(of):
                 yield of
-        case v.Member(of=of):
+        case v.Member(of=of) | v.Within(of=of) | v.CaseOf(of=of):
             yield from _lists(of)
 
 
@@ -309,8 +309,8 @@ class Places:
                 self.assign(of, Text(arguments("{", [label, told], "}", space=True)))
                 return
             case v.Item(of=of, index=index):
-                number = self.printer.values.number(index).shown
-                self._set((self._list(of), "[", number, "]"), text)
+                at = self.printer.values.number(index).shown
+                self._set((self._list(of), "[", at, "]"), text)
                 return
         path = path_of(target)
         if path in self.dead:
@@ -374,6 +374,9 @@ class Places:
             size = self.printer.values.number(count or v.Int(kind.size or 0)).shown
             made = f"(): {self.module.types[element.name]} => ({self.module.default(element)})"
             start = arguments("Array.from(", [("{ length: ", size, " }"), made], ")")
+        elif isinstance(element, v.OptionType):
+            size = self.printer.values.number(count or v.Int(kind.size or 0)).shown
+            start = (f"new Array<{self.module.type(element)}>(", size, ").fill(null)")
         self.printer.add(f"const {name}: {self.module.mutable(kind)} = ", start, ";")
         if not (path and (path in self.constants or path in self.dead)):
             self.assign(target, Text(name))

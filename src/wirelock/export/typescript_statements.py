@@ -274,7 +274,10 @@ class Printer:
             case st.Allocate(target=target, count=count):
                 assert self.places is not None
                 self.places.list(target, count)
-            case st.Extend(size=size):
+            case st.Extend(target=target, size=size):
+                kind = of_type(target)
+                if isinstance(kind, v.ListType) and isinstance(kind.element, v.OptionType):
+                    self.add(self.place(target).atom, ".push(null);")
                 self.add(f"{self.local(size)} += 1;")
             case st.Read():
                 self._read(statement)
@@ -330,6 +333,13 @@ class Printer:
         text = flat(condition.doc)
         if text in ("true", "false"):
             self.body(when.then if text == "true" else when.otherwise)
+            return
+        told = _float_told(when)
+        if told is not None:
+            value, bits, place = told
+            path, float_ = self.steps(place.steps), self.values.float(value, nan=True).shown
+            failed = arguments("writer.failFloat(", [path, float_, str(bits)], ")")
+            self.add(test("if (", condition), braces([("return ", failed, ";")]))
             return
         outer = set(self.values.present)
         self.values.present = outer | _present(when.condition)
@@ -552,12 +562,17 @@ class Printer:
                 else:
                     self.add(arguments("writer.bytes.set(", [text, start], ")"), ";")
             case st.Fill(at=at, count=count, octet=octet):
-                start = self.values.number(at)
-                stop = self.values.number(v.Op("+", (at, count), 0, v.SAFE[1]))
-                told = [str(octet), start.shown, stop.shown]
-                self.add(arguments("writer.bytes.fill(", told, ")"), ";")
+                stop = self.values.number(v.Op("+", (at, count), 0, v.SAFE[1])).shown
+                filled: list[Doc] = [str(octet), self.values.number(at).shown, stop]
+                self.add(arguments("writer.bytes.fill(", filled, ")"), ";")
             case st.Tell():
                 self._tell(statement)
+            case st.InsertVarint(at=at, value=value, zigzag=zigzag):
+                raw = self.values.big(value).shown
+                if zigzag:
+                    raw = arguments(f"{self.module.codec('zigzag')}(", [raw], ")")
+                told = [self.values.number(at).shown, raw]
+                self.add(arguments("writer.insertVarint(", told, ")"), ";")
             case st.PutVarint(value=value, zigzag=zigzag):
                 raw = self.values.big(value).shown
                 if zigzag:
@@ -683,6 +698,19 @@ def _present(condition: v.Value) -> set[v.Value]:
         case v.Op(operator="not", operands=(inner,)):
             return _absent(inner)
     return set()
+
+
+def _float_told(when: st.When) -> tuple[v.Value, int, st.Place] | None:
+    """Return the float, its width and the place, where it does not fit and what is said is why."""
+    match when:
+        case st.When(
+            v.Op("not", (v.Call("float_fits", (value, v.Int(bits))),)),
+            (st.When(then=(st.Fail("out-of-range"),)), st.Fail("not-canonical", place)),
+            (),
+        ):
+            assert not isinstance(value, str | bool)
+            return value, bits, place
+    return None
 
 
 def _held(condition: v.Value, operator: str) -> frozenset[tuple[v.Value, int]]:

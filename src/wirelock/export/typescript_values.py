@@ -522,18 +522,21 @@ class Values:
             case "integer_fits", (v.Int(value=low), v.Int(value=high)):
                 wide = self.is_wide(first)
                 name = "isBigInt" if wide else "isInteger"
-                ends = (_literal(end, "n" if wide else "").doc for end in (low, high))
-                return call(self.module.integers(name), self.integer(first).shown, *ends)
+                told = [_literal(end, "n" if wide else "").doc for end in (low, high)]
+                return call(self.module.integers(name), self.integer(first).shown, *told)
             case "float_fits", (v.Int(value=bits),):
                 if bits == 64:
                     return Text("true")
-                return call(self.module.floats(f"fits{bits}"), self.float(first, nan=True).shown)
+                kind = of_type(first)
+                nan = not isinstance(kind, v.FloatType) or kind.nan
+                name = f"fits{bits}" if nan else f"isBinary{bits}"
+                return call(self.module.floats(name), self.float(first, nan).shown)
             case "text_fits", (str() as encoding, bool() as closed):
-                told = quoted(encoding), "true" if closed else "false"
+                told = [quoted(encoding), "true" if closed else "false"]
                 return call(self.module.text("textFits"), self.other(first).shown, *told)
             case "scaled_fits", (*numbers, v.Int(value=low), v.Int(value=high)):
-                ends = max(low, v.SAFE[0]), min(high, v.SAFE[1])
-                told = *self._constants(numbers), *(_literal(end).doc for end in ends)
+                least, most = max(low, v.SAFE[0]), min(high, v.SAFE[1])
+                told = [*self._constants(numbers), _literal(least).doc, _literal(most).doc]
                 found = call(self.module.floats("rawOf"), self.float(first).shown, *told)
                 return binary("!==", found, Text("null"))
             case "ends_in_nuls", (v.Int(value=unit),):
@@ -541,7 +544,7 @@ class Values:
                 return call(self.module.codec("endsInNuls"), octets.shown, str(unit))
             case "contains_mark", (size, v.Octets(value=mark)):
                 assert not isinstance(size, str | bool)
-                told = self._octets(first).shown, "0", self.number(size).shown, self.module.octets(mark)
+                told = [self._octets(first).shown, "0", self.number(size).shown, self.module.octets(mark)]
                 return binary(">=", call(self.module.codec("findMark"), *told), _literal(0))
         raise AssertionError(value)
 

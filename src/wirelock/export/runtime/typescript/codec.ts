@@ -1,5 +1,7 @@
 // Faults, and the readers and writers that find them. Part of what `wirelock export typescript` writes.
 
+import type { Float } from "./floats.js";
+
 /** What is wrong: a stable word, the same in every language that speaks the protocol. */
 export type FaultCode =
   | "truncated"
@@ -20,7 +22,7 @@ export type FaultCode =
 
 /** Why bytes are no record, or why a record cannot be sent: one fault, the first by its rank. */
 export class Fault {
-  readonly code: FaultCode;
+  declare readonly code: FaultCode;
   /** The field, with indices: `entities[3].rotation.a`; empty for the record as a whole. */
   readonly path: string;
   /** Where in the bytes; null where the fault has no place, as when building. */
@@ -81,12 +83,28 @@ const RULE = 1;
 const VALUE = 2;
 const STRUCTURE = 3;
 
-/** The one fault of a call. Paths grow from the inside out, as the functions of records return. */
+/**
+ * The one fault of a call. Paths grow from the inside out, as the functions of records return.
+ *
+ * Fields are declared only, and set by the constructor: what a compiler emits for others is slow to construct.
+ */
 class Slot {
   /** How many faults were ever put here: a caller sees by it whether the call it made found one. */
-  faults = 0;
-  private fault: Fault | null = null;
-  private rank = 0;
+  declare faults: number;
+  private declare fault: Fault | null;
+  private declare rank: number;
+
+  constructor() {
+    this.faults = 0;
+    this.fault = null;
+    this.rank = 0;
+  }
+
+  protected clear(): void {
+    this.faults = 0;
+    this.fault = null;
+    this.rank = 0;
+  }
 
   protected put(
     rank: number,
@@ -134,17 +152,20 @@ class Slot {
   }
 }
 
+const NOTHING = new Uint8Array(0);
+
 /** The bytes of one datagram, and the fault that was found in them. */
 export class Reader extends Slot {
-  readonly bytes: Uint8Array;
-  readonly view: DataView;
+  declare readonly bytes: Uint8Array;
+  declare readonly view: DataView;
   /** The byte behind the record, or the varint, that was read last. */
-  next = 0;
+  declare next: number;
 
   constructor(bytes: Uint8Array) {
     super();
     this.bytes = bytes;
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.next = 0;
   }
 
   /** Put a fault of the structure here. Nothing behind it is read. */
@@ -155,22 +176,15 @@ export class Reader extends Slot {
 
   /** Return the record that was read, if it is all of the bytes and has no fault. */
   finish<T>(record: T | null): T | Fault {
-    if (record !== null && this.next === this.bytes.length && this.found === null) {
-      return record;
+    if (record !== null && this.next !== this.bytes.length) {
+      this.fail("trailing-bytes", "", this.next);
     }
-    return this.ended(record);
+    return this.prefix(record);
   }
 
   /** Return the record that was read, whatever is behind it, if it has no fault. */
   prefix<T>(record: T | null): T | Fault {
     return this.found ?? (record as T);
-  }
-
-  private ended<T>(record: T | null): Fault {
-    if (record !== null && this.next !== this.bytes.length) {
-      this.fail("trailing-bytes", "", this.next);
-    }
-    return this.found as Fault;
   }
 
   /** Return a copy of bytes that are there. */
@@ -251,48 +265,64 @@ export class Reader extends Slot {
   }
 }
 
-let spare: Writer | null = null;
+// To make a writer costs more than to build a small record: one is kept for the next call.
+let spareWriter: Writer | null = null;
 
-/** Keep a writer that is empty for the next one who takes one, unless it has become large. */
-function giveBack(writer: Writer): void {
+function keepWriter(writer: Writer): void {
   if (writer.bytes.length <= 65536) {
-    spare = writer;
+    spareWriter = writer;
   }
 }
 
+// V8 forgets what it has learnt of a class of which no object is left.
+export const KEPT: readonly Reader[] = [new Reader(NOTHING)];
+
 /** Bytes that grow, and the fault that keeps a record from being sent. */
 export class Writer extends Slot {
-  bytes = new Uint8Array(1024);
-  view = new DataView(this.bytes.buffer);
-  length = 0;
+  declare bytes: Uint8Array;
+  declare view: DataView;
+  declare length: number;
+
+  constructor() {
+    super();
+    this.bytes = new Uint8Array(1024);
+    this.view = new DataView(this.bytes.buffer);
+    this.length = 0;
+  }
 
   /** Return a writer that is empty; one that `finish` was called on, if there is one. */
   static take(): Writer {
-    const writer = spare;
-    if (writer === null) {
-      return new Writer();
-    }
-    spare = null;
+    const writer = spareWriter ?? new Writer();
+    spareWriter = null;
     return writer;
   }
 
   /** Return the bytes that were written, unless there is a fault, and leave the writer to others. */
   finish(written: boolean): Uint8Array | Fault {
-    const { found, length } = this;
-    if (!written || found !== null) {
-      return found as Fault;
-    }
-    const built = this.bytes.slice(0, length);
-    this.bytes.fill(0, 0, length);
+    const { found, bytes, length } = this;
+    const built = written && found === null ? bytes.slice(0, length) : NOTHING;
+    bytes.fill(0, 0, length);
     this.length = 0;
-    giveBack(this);
-    return built;
+    if (found !== null) {
+      this.clear();
+    }
+    keepWriter(this);
+    return found ?? built;
   }
 
   /** Put a fault here that ends the writing. */
   fail(code: FaultCode, path: string): false {
     this.put(STRUCTURE, code, path, null, null);
     return false;
+  }
+
+  /** Put here why a float does not fit its width: it is too large for it, or would be rounded. */
+  failFloat(path: string, value: Float, bits: 16 | 32): false {
+    const magnitude = Math.abs(Number(value));
+    // Half a step above the largest one of that width: from there on, rounding gives an infinity.
+    const bound = bits === 16 ? 65520 : (2 - 2 ** -24) * 2 ** 127;
+    const isLarge = magnitude >= bound && magnitude < Infinity;
+    return this.fail(isLarge ? "out-of-range" : "not-canonical", path);
   }
 
   /** Put the path of a record before the fault that ended the writing of it. */
@@ -316,8 +346,14 @@ export class Writer extends Slot {
 
   /** Write a number of 0..2**64-1 as a varint behind what was written. */
   putVarint(value: bigint): void {
+    this.insertVarint(this.length, value);
+  }
+
+  /** Write a number of 0..2**64-1 as a varint at byte `at`, and what is there already behind it. */
+  insertVarint(at: number, value: bigint): void {
     const size = varintSize(value);
-    const at = this.reserve(size);
+    const end = this.reserve(size);
+    this.bytes.copyWithin(at + size, at, end);
     let raw = value;
     for (let place = at; place < at + size; place++) {
       this.bytes[place] = Number(raw & 0x7fn) | (place < at + size - 1 ? 0x80 : 0);

@@ -136,9 +136,16 @@ function narrow(value: QuietNaN, bits: Bits): boolean {
 
 /** Whether binary16 holds exactly this float. */
 export function fits16(value: Float): boolean {
-  if (value instanceof QuietNaN) {
-    return narrow(value, 16);
-  }
+  return value instanceof QuietNaN ? narrow(value, 16) : isBinary16(value);
+}
+
+/** Whether binary32 holds exactly this float. */
+export function fits32(value: Float): boolean {
+  return value instanceof QuietNaN ? narrow(value, 32) : isBinary32(value);
+}
+
+/** Whether binary16 holds exactly this number. */
+export function isBinary16(value: number): boolean {
   const magnitude = Math.abs(value);
   if (magnitude < 2 ** -14) {
     return Number.isInteger(magnitude * 2 ** 24);
@@ -149,11 +156,8 @@ export function fits16(value: Float): boolean {
   return magnitude === Infinity || value !== value;
 }
 
-/** Whether binary32 holds exactly this float. */
-export function fits32(value: Float): boolean {
-  if (value instanceof QuietNaN) {
-    return narrow(value, 32);
-  }
+/** Whether binary32 holds exactly this number. */
+export function isBinary32(value: number): boolean {
   return Math.fround(value) === value || value !== value;
 }
 
