@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import construct as c
@@ -12,9 +13,10 @@ from hypothesis import strategies as st
 
 from tests.export.machine import Fault, Held, Machine
 from tests.strategies import layouts, lowered, mutated, name_layout, samples
-from wirelock.codec.locate import locate
+from wirelock.codec.locate import locate, read_through
 from wirelock.errors import ExportError
 from wirelock.export.declare import program_of
+from wirelock.layout.adapters import LsbBitStruct
 from wirelock.layout.nodes import Layout
 from wirelock.layout.walk import walk
 
@@ -147,3 +149,29 @@ def test_no_count_makes_more_elements_than_there_are_bytes(
         for count in (b"\x7f", b"\x80", b"\xff"):
             for behind in (b"", bytes(7), bytes(12), b"\1" * 9):
                 check(layout, machine, count * (counter.sizeof()) + behind)
+
+
+ORDERS = {
+    "wire": c.BitStruct,
+    "least-first": LsbBitStruct,
+    "bytes-swapped": lambda *fields: c.ByteSwapped(c.BitStruct(*fields)),
+    "bits-swapped": lambda *fields: c.BitsSwapped(c.BitStruct(*fields)),
+}
+
+
+@pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS)
+def test_integers_of_every_width_at_every_bit(order: Any) -> None:
+    drawn = random.Random(8)
+    for first in (0, 1, 4, 7):
+        for width in range(1, 65):
+            signed, behind = (first + width) % 2 == 1, -(first + width) % 8
+            before = ["before" / c.BitsInteger(first)] * bool(first)
+            after = ["after" / c.BitsInteger(behind)] * bool(behind)
+            bits = order(*before, "x" / c.BitsInteger(width, signed=signed), *after)
+            layout = name_layout(walk(c.Struct("bits" / bits)))[0]
+            machine = Machine(program_of({"drawn": layout}, target="test"))
+            for data in (drawn.randbytes((first + width + behind) // 8) for _ in range(3)):
+                held, _ = machine.parse(machine.program.protocols[0].versions[0].record, data)
+                frame = read_through(layout, data)[1].trail.frames[0]
+                assert isinstance(held, Held)
+                assert held.fields["bits"].fields == frame.values
