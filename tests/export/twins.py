@@ -99,6 +99,8 @@ def others(machine: Machine, place: Place, names: dict[str, Any]) -> st.SearchSt
             return _alike(_integers(kind)).map(lambda pair: (pair[0], names[name](pair[1])))
         case _, v.IntType() as kind:
             return _alike(_integers(kind))
+        case Optional(), v.BoolType():
+            return st.just((False, None))
         case _, v.BoolType():
             return _alike(st.booleans())
         case _, v.FloatType():

@@ -8,18 +8,18 @@ the number of its member. A part of a rule that occurs twice becomes a local.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
+from wirelock.export import statements as st
 from wirelock.export import values as v
-from wirelock.export.statements import Let
 from wirelock.layout.bounds import MAX_LENGTH
 from wirelock.layout.operators import COMPARISONS, OPERATORS, Interval
-from wirelock.layout.terms import Expression, Literal, Number, Operation, Path
+from wirelock.layout.terms import Expression, Literal, Number, Operation, Path, Rule
 
 __all__ = [
     "Names", "ValueOf", "all_of", "any_of", "as_float", "compared", "int_type", "integer", "interval_of",
-    "is_float", "lower", "negated", "is_literal", "of_type", "operation", "plus", "shared", "truth",
+    "is_float", "lower", "negated", "is_literal", "of_type", "operation", "plus", "rule_notes", "truth",
 ]  # fmt: skip
 
 ValueOf: TypeAlias = Callable[[Expression], v.Value | None]
@@ -278,30 +278,38 @@ def _hint(part: Operation) -> str:
     return words.get(part.operator, "part")
 
 
-def shared(expression: Expression, value_of: ValueOf, names: Names) -> tuple[tuple[Let, ...], v.Value]:
-    """Return the truth of an expression, and before it the locals for parts of it that occur twice."""
+def rule_notes(
+    rules: Iterable[Rule], value_of: ValueOf, names: Names, place: st.Place
+) -> Iterator[st.Statement]:
+    """Yield the statements that note the rules which do not hold.
+
+    Parts that occur twice in them get locals, each before the first rule that reads it.
+    """
+    rules = [*rules]
     uses: Counter[Expression] = Counter()
-    order: list[Operation] = []
-
-    def visit(part: Expression) -> None:
-        if isinstance(part, Operation):
-            uses[part] += 1
-            if uses[part] == 1:
-                for operand in part.operands:
-                    visit(operand)
-                order.append(part)
-
-    visit(expression)
-    lets: list[Let] = []
     known: dict[Expression, v.Value] = {}
+
+    def parts(expression: Expression) -> Iterator[Operation]:
+        """Yield the operations of an expression, inner ones first; what was met before is not entered."""
+        if isinstance(expression, Operation):
+            uses[expression] += 1
+            if uses[expression] == 1:
+                for operand in expression.operands:
+                    yield from parts(operand)
+                yield expression
 
     def look(wanted: Expression) -> v.Value | None:
         return known.get(wanted) or value_of(wanted)
 
-    for part in order:
-        if uses[part] > 1:
-            value = truth(part, look) if _is_truth(part) else lower(part, look)
-            kind = v.BoolType() if _is_truth(part) else int_type(*interval_of(value))
-            known[part] = local = v.Local(names.new(_hint(part)), kind)
-            lets.append(Let(local, value))
-    return tuple(lets), truth(expression, look)
+    needed = [[*parts(rule.expression)] for rule in rules]
+    for rule, operations in zip(rules, needed, strict=True):
+        for part in operations:
+            if uses[part] > 1:
+                boolean = _is_truth(part)
+                value = truth(part, look) if boolean else lower(part, look)
+                kind = v.BoolType() if boolean else int_type(*interval_of(value))
+                known[part] = local = v.Local(names.new(_hint(part)), kind)
+                yield st.Let(local, value)
+        holds = truth(rule.expression, look)
+        if holds != v.Truth(True):
+            yield st.When(negated(holds), (st.Note("rule", f"rule:{rule.name}", place),))

@@ -14,7 +14,7 @@ from math import gcd
 
 from wirelock.export import statements as st
 from wirelock.export import values as v
-from wirelock.export.expressions import all_of, compared, lower, negated, plus, shared
+from wirelock.export.expressions import all_of, compared, lower, plus, rule_notes
 from wirelock.export.program import RecordDecl
 from wirelock.export.read_block import ReadScope, Steps, left, less
 from wirelock.export.read_goal import (
@@ -172,11 +172,8 @@ class Fixed(Leaves, ABC):
             found, implied = self.scope.known[item.label], lower(item.derived, self.scope.value_of)
             there = starts[item.label].place((*place.steps, item.label), item.type)
             self.fail_if(compared("!=", found, implied), "bad-count", there)
-        for rule in layout.rules if not self.is_cold else ():
-            lets, kept = shared(rule.expression, self.scope.value_of, self.names)
-            self.add(*lets)
-            if kept != v.Truth(True):
-                self.add(st.When(negated(kept), (st.Note("rule", f"rule:{rule.name}", place),)))
+        if not self.is_cold:
+            self.add(*rule_notes(layout.rules, self.scope.value_of, self.names, place))
 
     # -- where the bytes are there
 

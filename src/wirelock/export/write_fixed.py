@@ -18,7 +18,7 @@ from wirelock.export.expressions import (
     negated,
     of_type,
     plus,
-    shared,
+    rule_notes,
     truth,
 )
 from wirelock.export.places import fixed_size
@@ -91,11 +91,7 @@ class FixedWriter:
             self._scattered(scope, steps, block)
         else:
             self._fields(scope, steps, block)
-        for rule in scope.layout.rules:
-            lets, holds = shared(rule.expression, scope.value_of, self.names)
-            note = st.Note("rule", f"rule:{rule.name}", st.Place(steps))
-            if holds != v.Truth(True):
-                block.add(*lets, st.When(negated(holds), (note,)))
+        block.add(*rule_notes(scope.layout.rules, scope.value_of, self.names, st.Place(steps)))
 
     def _scattered(self, scope: Scope, steps: Steps, block: Block) -> None:
         """Write the fields of a layout whose bits do not lie as they come."""
