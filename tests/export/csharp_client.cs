@@ -38,7 +38,7 @@ internal static class Client
         var pose = new RotationV1 { LargestIndex = 4 };
         Tell("index", Built(pose));
         pose = new RotationV1 { A = 32767, B = 32767, C = 32767 };
-        Tell("rule", Built(pose));
+        Tell("rule", Built(pose), Built(new RotationV1 { B = -32768 }));
         var snapshot = new SnapshotV1 { Entities = new EntityV1[2] };
         snapshot.Entities[1].Position.Y = float.NaN;
         snapshot.Entities[1].Rotation.LargestIndex = 9;
@@ -77,7 +77,7 @@ internal static class Client
     private static void Repeating()
     {
         var found = new List<BlockMessage>();
-        Tell("all", BlockProtocol.TryParseAll(new byte[] { 1, 5, 2, 1, 2, 6, 7 }, found, out Fault fault), found.Count);
+        Tell("all", BlockProtocol.TryParseAll(new byte[] { 1, 5, 2, 1, 2, 1, 7 }, found, out Fault fault), found.Count);
         Tell("last", found[1].Version, found[1].V2.Value);
         found.Clear();
         Tell("second cut", BlockProtocol.TryParseAll(new byte[] { 1, 5, 2, 1 }, found, out fault), found.Count, fault);
@@ -97,11 +97,11 @@ internal static class Client
             {
                 before = GC.GetAllocatedBytesForCurrentThread();
             }
-            RotationV1.TryParse(bytes, out RotationV1 pose, out Fault _);
-            pose.TryBuild(destination, out int _, out Fault _);
-            RotationV1.TryParse(spoiled, out pose, out Fault _);
+            RotationV1.TryParse(bytes, out RotationV1 pose, out _);
+            pose.TryBuild(destination, out _, out _);
+            RotationV1.TryParse(spoiled, out pose, out _);
         }
-        Tell("allocated", GC.GetAllocatedBytesForCurrentThread() - before);
+        Tell("allocated a round", (GC.GetAllocatedBytesForCurrentThread() - before) / 1000);
     }
 
     private static string Built(RotationV1 record)

@@ -259,7 +259,7 @@ size: 7, 2, 2, 83
 no rotation: False
 none: True, 0, 0, True, no fault
 index: out-of-range at largest_index
-rule: rule:reachable
+rule: rule:reachable, rule:reachable
 inside: out-of-range at entities[1].position.y
 flags: not-canonical at entities[1].flags
 too small: False, 0, no-space
@@ -277,7 +277,7 @@ last: 2, 258
 second cut: False, 1, truncated at [1].value (byte 3)
 second unknown: False, unknown-version at [1].kind (byte 2)
 nothing: False, truncated at [0].kind (byte 0)
-allocated: 0
+allocated a round: 0
 """.strip().splitlines()
 
 

@@ -22,8 +22,9 @@ RUNTIMES: Final = ("mono", "coreclr")
 STRICT: Final = ("-warn:4", "-warnaserror", "-checked+")
 """Warnings are errors, and so is arithmetic that overflows where the code does not say that it may."""
 ASSEMBLIES: Final = (
-    "System.Private.CoreLib", "System.Runtime", "System.Runtime.Extensions", "System.Console", "System.Memory",
-    "System.Collections", "System.IO.FileSystem", "System.Net.Sockets", "System.Net.Primitives",
+    "System.Private.CoreLib", "System.Runtime", "System.Runtime.Extensions", "System.Console",
+    "System.Memory", "System.Collections", "System.IO.FileSystem", "System.Net.Sockets",
+    "System.Net.Primitives",
 )  # fmt: skip
 """Of CoreCLR, what the runner and the clients of tests use."""
 

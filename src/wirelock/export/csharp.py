@@ -11,10 +11,11 @@ from importlib.resources import files
 from typing import Final
 
 from wirelock.errors import CODES
-from wirelock.export.csharp_names import Book, choices_in, summary
+from wirelock.export.csharp_names import Book, choices_in
 from wirelock.export.csharp_protocols import protocol_lines
 from wirelock.export.csharp_records import choice_lines, enumeration_lines, record_lines, used_by
 from wirelock.export.csharp_runner import codec_lines
+from wirelock.export.csharp_text import folded, summary
 from wirelock.export.names import pascal
 from wirelock.export.program import Program, ProtocolDecl
 
@@ -67,7 +68,7 @@ def _protocol(program: Program, protocol: ProtocolDecl, book: Book, written: set
 
 
 def _file(lines: Iterable[str], told: Iterable[str], namespace: str) -> str:
-    body = "\n".join(f"    {line}" if line else "" for line in lines)
+    body = "\n".join(f"    {line}" if line else "" for line in folded(lines))
     usings = {
         "System": ("",),
         "System.Buffers.Binary": ("BinaryPrimitives",),

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from wirelock.export import values as v
-from wirelock.export.csharp_names import Book, integer_text
+from wirelock.export.csharp_names import Book
+from wirelock.export.csharp_text import SUFFIXES, integer_text
 from wirelock.export.expressions import interval_of, is_float
 from wirelock.layout.bounds import MAX_LENGTH
 from wirelock.layout.operators import COMPARISONS, OPERATORS, Interval
@@ -149,13 +150,17 @@ class Arithmetic:
         """Return a value as an expression with its type."""
         raise NotImplementedError
 
+    def equal(self, value: v.Equal, *, opposite: bool = False) -> Expr:
+        """Return whether bytes are constant ones, or whether they are not."""
+        raise NotImplementedError
+
     def _integer_fits(self, value: v.Call, signs: tuple[str, str, str] = (" && ", ">=", "<=")) -> Expr:
         """Return a test of the ends that the type of a field does not have anyway, or the opposite."""
         joint, above, below = signs
         of, low, high = value.arguments
         assert isinstance(low, v.Int) and isinstance(high, v.Int) and not isinstance(of, str | bool)
         found = self.expression(of)
-        least, most = RANGES[found.type]
+        least, most = RANGES[self.held_as(of, found.type)]
         tests = []
         if least < low.value:
             tests.append(f"{found.inside(BINDS[above] + 1)} {above} {integer_text(low.value, found.type)}")
@@ -164,6 +169,13 @@ class Arithmetic:
         if not tests:
             return Expr("true" if joint == " && " else "false", "bool")
         return Expr(joint.join(tests), "bool", BINDS["<"] if len(tests) == 1 else BINDS[joint.strip()])
+
+    def held_as(self, value: v.Value, kind: str) -> str:
+        """Return the type in memory of what an expression reads as another: of an enum its own."""
+        inner = kind_of(value.of) if isinstance(value, v.Number) else None
+        if isinstance(inner, v.EnumType):
+            return self.book.of(self.book.enumerations[inner.name].storage)
+        return kind
 
     # -- operators
 
@@ -180,7 +192,7 @@ class Arithmetic:
             kind = "int" if kind == "int" else "uint"  # bits that are put together
         match name:
             case "abs" | "min" | "max":
-                return self._function(name, [self._operand(item, kind).text for item in operands], kind)
+                return self._function(name, [self._exactly(item, kind) for item in operands], kind)
             case "neg":
                 return Expr(f"-{self._operand(operands[0], kind).inside(PRIMARY)}", kind, UNARY)
             case "//" | "%":
@@ -192,8 +204,10 @@ class Arithmetic:
                 return Expr(f"{left.inside(UNARY)} {name} {count.inside(UNARY)}", kind, BINDS[name])
         binds = UNARY if name in MIXED else BINDS[name]
         first, second = self._pair(operands, kind)
-        left = first.inside(BINDS[name] if first.binds == BINDS[name] else binds)
-        return Expr(f"{left} {name} {second.inside(binds + (name == '-'))}", kind, BINDS[name])
+        if name in "&|^" and isinstance(operands[1], v.Int) and operands[1].value >= 0:
+            second = Expr(f"0x{operands[1].value:X}{SUFFIXES.get(kind, '')}", kind)  # a mask
+        told = first.inside(BINDS[name] if first.binds == BINDS[name] else binds)
+        return Expr(f"{told} {name} {second.inside(binds + (name == '-'))}", kind, BINDS[name])
 
     def _logic(self, name: str, operands: tuple[v.Value, ...]) -> Expr:
         """Return a conjunction, disjunction or negation; what is known to be true or false is left out."""
@@ -201,24 +215,31 @@ class Arithmetic:
             (operand,) = operands
             if isinstance(operand, v.Call) and operand.name == "integer_fits":
                 return self._integer_fits(operand, (" || ", "<", ">"))
-            text = self.text(operand, UNARY)
-            return Expr({"true": "false", "false": "true"}.get(text, f"!{text}"), "bool", UNARY)
+            if isinstance(operand, v.Equal):
+                return self.equal(operand, opposite=True)
+            told = self.text(operand, UNARY)
+            return Expr({"true": "false", "false": "true"}.get(told, f"!{told}"), "bool", UNARY)
         sign, idle, decisive = ("&&", "true", "false") if name == "and" else ("||", "false", "true")
         parts = [found for found in map(self.expression, operands) if found.text != idle]
         if not parts or any(found.text == decisive for found in parts):
             return Expr(decisive if parts else idle, "bool")
         if len(parts) == 1:
             return parts[0]
-        told = [found.inside(BINDS["=="] if found.binds != BINDS[sign] else 0) for found in parts]
-        return Expr(f" {sign} ".join(told), "bool", BINDS[sign])
+        joined = (found.inside(BINDS["=="] if found.binds != BINDS[sign] else 0) for found in parts)
+        return Expr(f" {sign} ".join(joined), "bool", BINDS[sign])
+
+    def _exactly(self, value: v.Value, kind: str) -> str:
+        """Return an argument in a type itself: Math.Abs of a short throws where that of an int does not."""
+        found = self._operand(value, kind)
+        return found.text if found.type == kind else self.cast(found, kind, True).text
 
     def _function(self, name: str, parts: list[str], kind: str) -> Expr:
-        text, *others = parts
+        found, *others = parts
         if name == "abs":
-            return Expr(f"Math.Abs({text})", kind)
+            return Expr(f"Math.Abs({found})", kind)
         for other in others:
-            text = f"Math.{name.capitalize()}({text}, {other})"
-        return Expr(text, kind)
+            found = f"Math.{name.capitalize()}({found}, {other})"
+        return Expr(found, kind)
 
     def _pair(self, operands: tuple[v.Value, ...], kind: str) -> tuple[Expr, Expr]:
         """Return two operands of which at least one has the type that the operator works in."""

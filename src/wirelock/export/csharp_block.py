@@ -12,7 +12,8 @@ from wirelock.errors import CODES
 from wirelock.export import statements as st
 from wirelock.export import values as v
 from wirelock.export.csharp_arithmetic import PRIMARY, fits, is_position, kind_of, record_of
-from wirelock.export.csharp_names import Book, is_reference, new_array, text_literal
+from wirelock.export.csharp_names import Book, is_reference
+from wirelock.export.csharp_text import new_array, text_literal
 from wirelock.export.csharp_values import Values
 from wirelock.export.names import pascal
 from wirelock.export.program import Function

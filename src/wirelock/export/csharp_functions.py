@@ -13,7 +13,8 @@ from wirelock.export import statements as st
 from wirelock.export import values as v
 from wirelock.export.csharp_arithmetic import BINDS, LARGEST_SIZE, PRIMARY, kind_of
 from wirelock.export.csharp_block import STEP, Block, braced, fault_code, indented, path_text
-from wirelock.export.csharp_names import Book, integer_text, new_array, text_literal
+from wirelock.export.csharp_names import Book
+from wirelock.export.csharp_text import integer_text, new_array, text_literal
 from wirelock.export.program import Function
 
 __all__ = ["method"]
@@ -41,9 +42,9 @@ class _Method(Block):
         for local in self.function.parameters:
             parameters += f", {self.values.type_of(local.type)} {self.names[local.name]}"
         body = [*self.fresh_fields(), *self.block(self.function.body, self.indent + STEP)]
-        if body[-4:-3] and body[-4].strip().startswith("if (!") and self.ends_with_call():
-            call = body[-4].strip().removeprefix("if (!").removesuffix(")")
-            body[-4:] = [f"{self.indent}{STEP}return {call};"]
+        if not _ends(self.function.body):
+            body.append(f"{self.indent}{STEP}return true;")
+        _shorten(body)
         source = {"load": "data", "read": "data", "store": "bytes"}.get(kind)
         taken = [line for line in body if source and _uses(line, source)]
         opening = []
@@ -51,8 +52,6 @@ class _Method(Block):
             opening = [f"{self.indent}{STEP}ReadOnlySpan<byte> data = reader.Data;"]
         elif taken:
             opening = [f"{self.indent}{STEP}Span<byte> bytes = writer.Bytes;"]
-        if not _ends(self.function.body) and not self.ends_with_call():
-            body.append(f"{self.indent}{STEP}return true;")
         return [
             f"{self.indent}/// <summary>{what}</summary>",
             f"{self.indent}internal bool {name}({parameters})",
@@ -61,11 +60,6 @@ class _Method(Block):
             *body,
             f"{self.indent}}}",
         ]
-
-    def ends_with_call(self) -> bool:
-        """Whether the last statement is the call of another method of this record."""
-        last = self.function.body[-1] if self.function.body else None
-        return isinstance(last, st.Write) and not last.steps
 
     # -- statements
 
@@ -168,6 +162,8 @@ class _Method(Block):
     def when(self, statement: st.When, indent: str, word: str = "if") -> Iterator[str]:
         """Yield an if with what follows it; what is known to be true or false needs none."""
         condition = self.values.text(statement.condition)
+        if _is_of_single(statement.condition):
+            statement = st.When(statement.condition, statement.then[-1:])
         if condition in ("true", "false"):
             taken = statement.then if condition == "true" else statement.otherwise
             if word == "if":
@@ -298,9 +294,29 @@ class _Method(Block):
         return f"{values.text(value, PRIMARY)}.AsSpan().CopyTo({room})"
 
 
+def _shorten(body: list[str]) -> None:
+    """Make `if (!call) { return false; } return more;` at the end a `return call && more;`."""
+    if len(body) < 5 or [line.strip() for line in body[-4:-1]] != ["{", "return false;", "}"]:
+        return
+    found = re.fullmatch(r"(\s*)if \(!(\w.*)\)", body[-5])
+    last = re.fullmatch(r"\s*return (.*);", body[-1])
+    if found and last and not re.search(r" (&&|\|\|) ", found[2]):
+        more = "" if last[1] == "true" else f" && {last[1]}"
+        body[-5:] = [f"{found[1]}return {found[2]}{more};"]
+
+
 def _uses(line: str, name: str) -> bool:
     """Whether a line has a name outside of a literal or a longer name."""
     return re.search(rf'(?<!["\w.]){name}(?!["\w])', line) is not None
+
+
+def _is_of_single(condition: v.Value) -> bool:
+    """Whether it is said of a float that it does not fit binary32: of one in memory only a NaN does not."""
+    match condition:
+        case v.Op(operator="not", operands=(v.Call(name="float_fits", arguments=(found, v.Int(value=32))),)):
+            kind = kind_of(found) if not isinstance(found, str | bool) else None
+            return isinstance(kind, v.FloatType) and kind.bits == 32
+    return False
 
 
 def _ends(body: Sequence[st.Statement]) -> bool:

@@ -5,17 +5,14 @@ A Book holds the names of one export; those that the runtime or C# itself uses a
 
 from __future__ import annotations
 
-import json
-import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Final
-from xml.sax.saxutils import escape
 
 from wirelock.export import values as v
 from wirelock.export.names import camel, pascal, unique
 from wirelock.export.program import Enumeration, Program, RecordDecl
 
-__all__ = ["Book", "bytes_text", "choices_in", "code", "integer_text", "new_array", "summary", "text_literal"]
+__all__ = ["Book", "choices_in", "is_reference"]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -51,8 +48,6 @@ INTEGERS: Final = {
     (8, False): "byte", (8, True): "sbyte", (16, False): "ushort", (16, True): "short",
     (32, False): "uint", (32, True): "int", (64, False): "ulong", (64, True): "long",
 }  # fmt: skip
-SUFFIXES: Final = {"uint": "U", "long": "L", "ulong": "UL"}
-WIDTH: Final = 110
 
 
 class Book:
@@ -171,43 +166,3 @@ def _distinct(names: Iterable[str], words: frozenset[str] | set[str]) -> dict[st
     for name in names:
         found[name] = unique(pascal(name), found.values(), words)
     return found
-
-
-def integer_text(value: int, kind: str = "int") -> str:
-    """Return a constant integer of a type, int, long, uint or ulong."""
-    if kind == "long" and value == -(1 << 63):
-        return "long.MinValue"
-    if kind == "int" and value == -(1 << 31):
-        return "int.MinValue"
-    return f"{value}{SUFFIXES.get(kind, '')}"
-
-
-def bytes_text(octets: bytes) -> str:
-    """Return an array of constant bytes."""
-    return f"new byte[] {{ {', '.join(f'0x{octet:02X}' for octet in octets)} }}" if octets else "new byte[0]"
-
-
-def text_literal(text: str) -> str:
-    """Return a string literal; JSON's escapes are C#'s too."""
-    return json.dumps(text)
-
-
-def code(text: str) -> list[str]:
-    """Return the lines of a piece of code."""
-    return text.split("\n")
-
-
-def new_array(element: str, count: str) -> str:
-    """Return a new array: the size stands in the first of several pairs of brackets."""
-    base = element.rstrip("[]")
-    return f"new {base}[{count}]{element[len(base) :]}"
-
-
-def summary(text: str, indent: str, tag: str = "summary") -> list[str]:
-    """Return a doc comment of one line or of several."""
-    told = escape(" ".join(text.split()))
-    line = f"{indent}/// <{tag}>{told}</{tag}>"
-    if len(line) <= WIDTH:
-        return [line]
-    wrapped = textwrap.wrap(told, WIDTH - len(indent) - 4, break_long_words=False, break_on_hyphens=False)
-    return [f"{indent}/// <{tag}>", *(f"{indent}/// {part}" for part in wrapped), f"{indent}/// </{tag}>"]

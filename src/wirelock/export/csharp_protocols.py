@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wirelock.export.csharp_names import Book, bytes_text, code, summary, text_literal
+from wirelock.export.csharp_names import Book
+from wirelock.export.csharp_text import bytes_text, code, summary, text_literal
 from wirelock.export.names import pascal
 from wirelock.export.program import ProtocolDecl, TagField
 
@@ -119,7 +120,7 @@ def _parsing(protocol: ProtocolDecl, union: str) -> Iterator[str]:
     given = "" if tagged else ", version"
     what = "of the version that its tag names" if tagged else "of that version"
     yield from code(f"""
-    /// <summary>Read a record {what}. Returns false with the reason where it is none.</summary>
+    /// <summary>Read a record {what}. Returns false where it is none.</summary>
     public static bool TryParse(ReadOnlySpan<byte> data{asked}, out {union} message, out Fault fault)
     {{
         var reader = new Reader(data);
@@ -176,7 +177,7 @@ def _repeating(protocol: ProtocolDecl, union: str) -> Iterator[str]:
         do
         {{
             var reader = new Reader(data.Slice(at));
-            bool read = TryRead(ref reader{given}, out {union} message);
+            TryRead(ref reader{given}, out {union} message);
             if (!reader.Faults.Finish(out fault))
             {{
                 // Behind a record of ours, bytes of another protocol are a wrong constant.

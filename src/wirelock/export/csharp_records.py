@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from wirelock.export import values as v
 from wirelock.export.csharp_functions import method
-from wirelock.export.csharp_names import Book, bytes_text, code, integer_text, summary
+from wirelock.export.csharp_names import Book
+from wirelock.export.csharp_text import bytes_text, code, integer_text, summary
 from wirelock.export.program import Enumeration, FixedDecl, Program, ProtocolDecl, RecordDecl
 from wirelock.schema.pose import SmallestThree
 

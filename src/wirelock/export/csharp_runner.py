@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from wirelock.export import statements as st
 from wirelock.export import values as v
 from wirelock.export.csharp_arithmetic import BINDS, record_of
-from wirelock.export.csharp_names import Book, bytes_text, code, text_literal
+from wirelock.export.csharp_names import Book
 from wirelock.export.csharp_protocols import class_name
+from wirelock.export.csharp_text import bytes_text, code, text_literal
 from wirelock.export.csharp_values import Values
 from wirelock.export.names import pascal
 from wirelock.export.program import Function, Program, ProtocolDecl, VersionDecl

@@ -17,7 +17,8 @@ from wirelock.export.csharp_arithmetic import (
     kind_of,
     record_of,
 )
-from wirelock.export.csharp_names import integer_text, is_reference, text_literal
+from wirelock.export.csharp_names import is_reference
+from wirelock.export.csharp_text import integer_text, text_literal
 from wirelock.layout.bounds import MAX_LENGTH
 
 __all__ = ["Values"]
@@ -82,7 +83,7 @@ class Values(Arithmetic):
             case v.Slice(at=at, size=size):
                 return Expr(f"{self.slice(at, size)}.ToArray()", "byte[]")
             case v.Equal():
-                return self._equal(value)
+                return self.equal(value)
             case v.FaultCount():
                 return Expr(f"{self.faults}.Count", "int")
             case v.Written():
@@ -171,6 +172,8 @@ class Values(Arithmetic):
 
     def stored(self, value: v.Value, kind: str) -> Expr:
         """Return an integer whose low bits are stored as a type."""
+        if isinstance(value, v.Number) and isinstance(kind_of(value.of), v.EnumType):
+            return self.cast(self.expression(value.of), kind, fits(RANGES[self.held_as(value, kind)], kind))
         if isinstance(value, v.BitsOf) and value.bits != 16:
             found = self._bits_of(value.of, value.bits)
             return found if found.type == kind else self.cast(found, kind, False)
@@ -180,27 +183,29 @@ class Values(Arithmetic):
             return Expr(integer_text(number, kind), kind)
         return self.converted(value, kind)
 
-    def _equal(self, value: v.Equal) -> Expr:
-        octets = value.octets
-        if value.of is not None:
-            kind = kind_of(value.of)
-            if isinstance(kind, v.TextType):
-                wanted = text_literal(octets.decode(kind.encoding))
-                return Expr(f'({self.text(value.of, PRIMARY)} ?? "") == {wanted}', "bool", BINDS["=="])
-            if isinstance(value.of, v.Slice):
-                found = self.slice(value.of.at, value.of.size)
-            else:
-                found = self.text(value.of)
-            return Expr(f"Wire.Same({found}, {self.constant(octets)})", "bool")
-        assert value.at is not None
-        if 0 < len(octets) <= SHORT:
-            places = [_plus(value.at, number) for number in range(len(octets))]
+    def equal(self, value: v.Equal, *, opposite: bool = False) -> Expr:
+        """Return whether bytes are constant ones, or whether they are not."""
+        octets, sign = value.octets, "!=" if opposite else "=="
+        if value.at is not None and 0 < len(octets) <= SHORT:
             tests = [
-                f"{self.data}[{self.position(at)}] == 0x{octet:02X}"
-                for at, octet in zip(places, octets, strict=True)
+                f"{self.data}[{self.position(_plus(value.at, number))}] {sign} 0x{octet:02X}"
+                for number, octet in enumerate(octets)
             ]
-            return Expr(" && ".join(tests), "bool", BINDS["=="] if len(tests) == 1 else BINDS["&&"])
-        return Expr(f"Wire.Same({self.slice(value.at, len(octets))}, {self.constant(octets)})", "bool")
+            joint = "||" if opposite else "&&"
+            return Expr(f" {joint} ".join(tests), "bool", BINDS[sign] if len(tests) == 1 else BINDS[joint])
+        kind = kind_of(value.of) if value.of is not None else None
+        if isinstance(kind, v.TextType) and value.of is not None:
+            wanted = text_literal(octets.decode(kind.encoding))
+            return Expr(f'({self.text(value.of, PRIMARY)} ?? "") {sign} {wanted}', "bool", BINDS[sign])
+        if isinstance(value.of, v.Slice):
+            found = self.slice(value.of.at, value.of.size)
+        elif value.of is not None:
+            found = self.text(value.of)
+        else:
+            assert value.at is not None
+            found = self.slice(value.at, len(octets))
+        same = f"Wire.Same({found}, {self.constant(octets)})"
+        return Expr(f"!{same}", "bool", UNARY) if opposite else Expr(same, "bool")
 
     def _call(self, value: v.Call) -> Expr:
         arguments = value.arguments

@@ -28,7 +28,7 @@ CODES
         /// <summary>Whether there is no fault.</summary>
         public bool IsNone => code == null;
 
-        /// <summary>A word of <see cref="FaultCode"/>, or <c>rule:</c> and the name of a rule; empty for no fault.</summary>
+        /// <summary>A word of <see cref="FaultCode"/>, or <c>rule:</c> and a rule's name; empty for no fault.</summary>
         public string Code => code ?? "";
 
         /// <summary>The field, such as <c>entities[3].rotation.a</c>; empty for the record as a whole.</summary>
@@ -85,7 +85,10 @@ CODES
         public Fault Fault { get; }
     }
 
-    /// <summary>Keeps the one fault of a call: of the structure before values, of values before rules. Allocates nothing before.</summary>
+    /// <summary>
+    /// Keeps the one fault of a call: one of the structure before one of a value, and that before one of a rule.
+    /// Nothing is allocated until there is one.
+    /// </summary>
     internal struct FaultSlot
     {
         private const int OfRule = 1;

@@ -162,7 +162,7 @@ namespace NAMESPACE
             var bytes = new byte[digits.Length / 2];
             for (int at = 0; at < bytes.Length; at++)
             {
-                bytes[at] = byte.Parse(digits.Substring(2 * at, 2), NumberStyles.HexNumber, CultureInfo.InvariantCulture);
+                bytes[at] = Convert.ToByte(digits.Substring(2 * at, 2), 16);
             }
             return digits.Length % 2 == 0 ? bytes : throw new FormatException("an odd number of hex digits");
         }
@@ -262,9 +262,13 @@ namespace NAMESPACE
             {
                 wanted = Get<string>(error, "code");
             }
+            else if (direction == "encode")
+            {
+                wanted = Get<string>(item, "bytes");
+            }
             else
             {
-                wanted = direction == "encode" ? Get<string>(item, "bytes") : string.Join(" ", Words(Get<List<object>>(item, "quaternion")));
+                wanted = string.Join(" ", Words(Get<List<object>>(item, "quaternion")));
             }
             Fault fault;
             if (direction == "encode")
@@ -339,9 +343,11 @@ namespace NAMESPACE
         /// <summary>Integers by their digits, others by their binary64, of which the sign is looked at apart.</summary>
         private static bool Same(string left, string right)
         {
-            return left == right || (IsReal(left) && IsReal(right) && left[0] == '-' == (right[0] == '-')
-                && double.Parse(left, CultureInfo.InvariantCulture) == double.Parse(right, CultureInfo.InvariantCulture));
+            return left == right
+                || (IsReal(left) && IsReal(right) && left[0] == '-' == (right[0] == '-') && Real(left) == Real(right));
         }
+
+        private static double Real(string number) => double.Parse(number, CultureInfo.InvariantCulture);
 
         private static bool IsReal(string number) => number.IndexOfAny(new[] { '.', 'e', 'E' }) >= 0;
 
@@ -463,7 +469,8 @@ namespace NAMESPACE
         private static string Told(Fault fault)
         {
             string place = fault.Byte?.ToString() ?? "-";
-            return "fault " + fault.Code + " " + place + " " + (fault.Bit?.ToString() ?? "-") + " " + Dashed(fault.Path);
+            string bit = fault.Bit?.ToString() ?? "-";
+            return "fault " + fault.Code + " " + place + " " + bit + " " + Dashed(fault.Path);
         }
 
         private static byte[] Bytes(string digits) => Hex.Read(digits == "-" ? "" : digits);

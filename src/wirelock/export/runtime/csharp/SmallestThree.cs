@@ -16,7 +16,7 @@ namespace NAMESPACE
         /// <summary>Smallest squared length that is encoded: 1e-12 in binary32, bits 2B8CBCCC.</summary>
         private const float LeastSquaredLength = 1e-12f;
 
-        /// <summary>1 / sqrt(2) in binary32, bits 3F3504F3: the largest magnitude that a kept component can have.</summary>
+        /// <summary>1 / sqrt(2) in binary32, bits 3F3504F3: the largest that a kept component can be.</summary>
         private const float LargestKept = 0.70710677f;
 
         /// <summary>The largest integer of a kept component, 2^(bits-1) - 1.</summary>
@@ -42,7 +42,8 @@ namespace NAMESPACE
         /// <param name="c">The third kept component.</param>
         /// <returns>False where the squared length is below 1e-12, infinite or NaN in binary32.</returns>
         public static bool TryEncode(
-            float x, float y, float z, float w, int bits, bool canonical, out int index, out int a, out int b, out int c)
+            float x, float y, float z, float w, int bits, bool canonical,
+            out int index, out int a, out int b, out int c)
         {
             index = a = b = c = 0;
             float scale = Scale(bits);
@@ -146,7 +147,7 @@ namespace NAMESPACE
             return true;
         }
 
-        /// <summary>Whether some quaternion encodes to this packet; by integers alone. 32 % of all do not exist.</summary>
+        /// <summary>Whether some quaternion encodes to this packet; by integers alone.</summary>
         public static bool IsReachable(int index, int a, int b, int c, int bits)
         {
             long limit = Limit(bits);
@@ -154,8 +155,7 @@ namespace NAMESPACE
             long ta = Math.Abs((long)a) * (Math.Abs((long)a) - 1);
             long tb = Math.Abs((long)b) * (Math.Abs((long)b) - 1);
             long tc = Math.Abs((long)c) * (Math.Abs((long)c) - 1);
-            bool small = Math.Abs((long)a) <= limit && Math.Abs((long)b) <= limit && Math.Abs((long)c) <= limit;
-            return index >= 0 && index <= 3 && small
+            return index >= 0 && index <= 3 && IsWithin(a, limit) && IsWithin(b, limit) && IsWithin(c, limit)
                 && ta + tb + tc + Math.Max(ta, Math.Max(tb, tc)) <= (2 * limit * limit) + slack;
         }
 
@@ -163,7 +163,7 @@ namespace NAMESPACE
         public static bool IsCanonical(int index, int a, int b, int c, int bits)
         {
             long limit = Limit(bits);
-            if (index < 0 || index > 3 || Math.Abs((long)a) > limit || Math.Abs((long)b) > limit || Math.Abs((long)c) > limit)
+            if (index < 0 || index > 3 || !IsWithin(a, limit) || !IsWithin(b, limit) || !IsWithin(c, limit))
             {
                 return false;
             }
@@ -213,6 +213,8 @@ namespace NAMESPACE
             index = first;
         }
 
+        private static bool IsWithin(long component, long limit) => component >= -limit && component <= limit;
+
         /// <summary>Steps to the unit, such as 46339.53515625 for 16 bits.</summary>
         private static float Scale(int bits) => (float)(Limit(bits) / LargestKept);
 
@@ -227,7 +229,9 @@ namespace NAMESPACE
             return (float)(xy + zw);
         }
 
-        /// <summary>A component in steps, halves to even. Written out: Math.Round of Mono takes halves away from zero.</summary>
+        /// <summary>
+        /// A component in steps, halves to even. Written out, because Math.Round of Mono takes halves away from zero.
+        /// </summary>
         private static int Steps(float component, float scale)
         {
             float product = (float)(component * scale);

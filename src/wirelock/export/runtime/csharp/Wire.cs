@@ -32,7 +32,7 @@ namespace NAMESPACE
             return true;
         }
 
-        /// <summary>Hand out the fault of a record that should be all of the data. Returns whether there is none.</summary>
+        /// <summary>Hand out the fault of a record that should be all of the data; returns whether it is one.</summary>
         internal bool Finish(bool read, out Fault fault)
         {
             if (read && Next != Data.Length)
@@ -295,7 +295,7 @@ namespace NAMESPACE
 //<
 //> scaled_of scaled_fits scaled_raw
 
-        /// <summary>The number that an integer of the wire stands for; the numerator is exact, the division rounds once.</summary>
+        /// <summary>The number that an integer of the wire stands for; only the division rounds.</summary>
         internal static double ScaledOf(long raw, long multiply, long add, long divide)
         {
             return (double)((double)((raw * multiply) + add) / divide);
@@ -339,7 +339,7 @@ namespace NAMESPACE
 //<
 //> find_mark contains_mark
 
-        /// <summary>The byte at which a mark lies first, in steps of its length from <paramref name="at"/>, or -1.</summary>
+        /// <summary>The byte at which a mark lies first, in steps of its length from <c>at</c>, or -1.</summary>
         internal static int FindMark(ReadOnlySpan<byte> data, int at, int end, byte[] mark)
         {
             for (; mark.Length <= end - at; at += mark.Length)
@@ -398,7 +398,7 @@ namespace NAMESPACE
 //<
 //> varint
 
-        /// <summary>Read an integer with seven bits a byte, and move behind it; otherwise say why there is none.</summary>
+        /// <summary>Read an integer with seven bits a byte, and move behind it, or say why there is none.</summary>
         internal static bool ReadVarint(ReadOnlySpan<byte> data, ref int at, int end, out ulong raw, out string code)
         {
             raw = 0;
