@@ -244,7 +244,8 @@ class Leaves(Block):
                 self.limit(seen, limits, place)
                 value = seen  # type: ignore[assignment]
             self.add(st.Set(target, value))
-        self.add(st.When(compared("==", found, 0), tuple(then)))
+        nothing = v.Call("text_of", (at, at, kind.encoding), shape)  # for expressions that read it yet
+        self.add(st.When(compared("==", found, 0), tuple(then), (st.Set(target, nothing),)))
         return target
 
 
