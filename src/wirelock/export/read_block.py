@@ -223,7 +223,7 @@ def _with(node: Any, local: v.Local, value: v.Value) -> Any:
         return value
     if isinstance(node, tuple):
         return tuple(_with(item, local, value) for item in node)
-    if is_dataclass(node) and not isinstance(node, (type, *_TYPES)):
-        parts = {item.name: _with(getattr(node, item.name), local, value) for item in fields(node)}
-        return replace(node, **parts)
+    if is_dataclass(node) and not isinstance(node, _TYPES):
+        made: Any = type(node)
+        return made(**{item.name: _with(getattr(node, item.name), local, value) for item in fields(node)})
     return node
