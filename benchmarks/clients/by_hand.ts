@@ -71,7 +71,11 @@ function rotationAt(view: DataView, at: number, path: string): Rotation | Refuse
 
 export function parseRotation(data: Uint8Array): Rotation | Refused {
   if (data.length !== ROTATION_SIZE) {
-    return new Refused(data.length < ROTATION_SIZE ? "truncated" : "trailing-bytes", "", data.length);
+    return new Refused(
+      data.length < ROTATION_SIZE ? "truncated" : "trailing-bytes",
+      "",
+      data.length,
+    );
   }
   return rotationAt(new DataView(data.buffer, data.byteOffset, data.byteLength), 0, "");
 }
@@ -186,7 +190,13 @@ export function buildSnapshot(snapshot: Snapshot): Uint8Array | Refused {
   let at = HEADER_SIZE;
   for (const { id, flags, position, rotation } of entities) {
     const { x, y, z } = position;
-    if (!isInt(id, 0, 0xffff) || !isInt(flags, 0, 63) || !isMetres(x) || !isMetres(y) || !isMetres(z)) {
+    if (
+      !isInt(id, 0, 0xffff) ||
+      !isInt(flags, 0, 63) ||
+      !isMetres(x) ||
+      !isMetres(y) ||
+      !isMetres(z)
+    ) {
       return new Refused("out-of-range", "entities", 0);
     }
     view.setUint16(at, id, true);

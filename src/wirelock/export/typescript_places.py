@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from wirelock.export import statements as st
@@ -47,13 +47,25 @@ def _base(target: v.Value) -> Path | None:
     return path_of(target)
 
 
-def _assigned(statement: st.Statement) -> Path | None:
+def is_made_at_once(kind: v.Type | None, inline: Collection[str]) -> bool:
+    """Whether a choice has its value as soon as its case is known: none, a fixed list, an inline record."""
+    match kind:
+        case None:
+            return True
+        case v.ListType(size=size):
+            return size is not None
+        case v.RecordType(name=name):
+            return name in inline
+    return False
+
+
+def _assigned(statement: st.Statement, inline: frozenset[str]) -> Path | None:
     """Return the path of the field that a statement itself sets."""
     match statement:
         case st.Set(target=v.Which(of=of), value=v.Int(value=number)):
             kind = of_type(of)
             assert isinstance(kind, v.ChoiceType)
-            return _base(of) if kind.cases[number][1] is None else None
+            return _base(of) if is_made_at_once(kind.cases[number][1], inline) else None
         case st.Set(target=v.Local()):
             return None
         case st.Set(target=target) | st.Allocate(target=target) | st.Read(target=target):
@@ -87,9 +99,9 @@ def _extended(body: Sequence[st.Statement]) -> Iterator[v.Value]:
                 yield from _extended(inner)
 
 
-def _all(statement: st.Statement) -> Iterator[Path]:
+def _all(statement: st.Statement, inline: frozenset[str]) -> Iterator[Path]:
     """Yield the path of every field that a statement sets, at any depth."""
-    found = _assigned(statement)
+    found = _assigned(statement, inline)
     if found:
         yield found
     for target in _grown(statement):
@@ -98,7 +110,7 @@ def _all(statement: st.Statement) -> Iterator[Path]:
             yield base
     for body in _inner(statement):
         for item in body:
-            yield from _all(item)
+            yield from _all(item, inline)
 
 
 def ends(body: Sequence[st.Statement]) -> bool:
@@ -113,15 +125,15 @@ def ends(body: Sequence[st.Statement]) -> bool:
     return False
 
 
-def _always(body: Sequence[st.Statement], path: Path) -> bool:
+def _always(body: Sequence[st.Statement], path: Path, inline: frozenset[str]) -> bool:
     """Whether a block sets a field on every way through it."""
     for statement in body:
-        if _assigned(statement) == path or any(_base(item) == path for item in _grown(statement)):
+        if _assigned(statement, inline) == path or any(_base(item) == path for item in _grown(statement)):
             return True
         match statement:
             case st.When() | st.Pick():
                 blocks = [*_inner(statement)]
-                if all(ends(block) or _always(block, path) for block in blocks):
+                if all(ends(block) or _always(block, path, inline) for block in blocks):
                     return True
     return False
 
@@ -156,15 +168,15 @@ def _declared(node: object) -> Iterator[str]:
             yield local.name
 
 
-def _latest(body: Sequence[st.Statement]) -> dict[Path, int]:
+def _latest(body: Sequence[st.Statement], inline: frozenset[str]) -> dict[Path, int]:
     """Return the number of the last statement of a block that gives a field its value on every way."""
     found: dict[Path, int] = {}
-    paths = {path for statement in body for path in _all(statement)}
+    paths = {path for statement in body for path in _all(statement, inline)}
     for number, statement in enumerate(body):
         if isinstance(statement, st.Read) and isinstance(statement.target, v.Self):
             found |= dict.fromkeys(paths, number)
         for path in paths:
-            if _always((statement,), path):
+            if _always((statement,), path, inline):
                 found[path] = number
     return found
 
@@ -217,17 +229,18 @@ class Places:
         }
         self.dead: frozenset[Path] = frozenset()
         """The fields that the statement of the outermost block sets for nothing: a later one sets them."""
-        self.latest = _latest(self.body)
+        self.inline = frozenset(item.name for item in self.module.program.records if not item.functions)
+        self.latest = _latest(self.body, self.inline)
         self.counts = Counter(
             path
             for number, statement in enumerate(self.body)
-            for path in _all(statement)
+            for path in _all(statement, self.inline)
             if number >= self.latest.get(path, 0)
         )
         self.constants = {
             path
             for statement in self.body
-            for path in [_assigned(statement), *map(_base, _grown(statement))]
+            for path in [_assigned(statement, self.inline), *map(_base, _grown(statement))]
             if path and self.counts[path] == 1
         }
         self.read_here: set[Path] = set()
@@ -239,8 +252,10 @@ class Places:
             number = next((at for at, item in enumerate(self.body) if item is statement), None)
             if number is not None:
                 self.read_here = {path for node in nodes_in(_values((statement,))) if (path := path_of(node))}
-                self.dead = frozenset(path for path in _all(statement) if number < self.latest.get(path, 0))
-            for path in dict.fromkeys(_all(statement)):
+                self.dead = frozenset(
+                    path for path in _all(statement, self.inline) if number < self.latest.get(path, 0)
+                )
+            for path in dict.fromkeys(_all(statement, self.inline)):
                 known = path in self.constants or path in self.variables or path in self.dead
                 if not known:
                     self._let(path)
@@ -274,7 +289,7 @@ class Places:
         kind = self._type(path)
         name = self.variable(path)
         told = self.module.type(kind)
-        start = "" if _always(self.body, path) else f" = {self.module.default(kind)}"
+        start = "" if _always(self.body, path, self.inline) else f" = {self.module.default(kind)}"
         if start and isinstance(kind, v.OptionType):
             start = " = null"
         self.printer.add(f"let {name}: {told}{start};")
@@ -350,6 +365,22 @@ class Places:
         kind = of_type(value)
         assert isinstance(kind, v.ListType), value
         return ("(", self.printer.place(value).doc, f" as {self.module.mutable(kind)})")
+
+    def choose(self, choice: v.Value, number: int) -> None:
+        """Let a choice hold a case, whose value is set later unless it is made at once."""
+        kind = of_type(choice)
+        assert isinstance(kind, v.ChoiceType)
+        label, inner = kind.cases[number]
+        if self.ignores(choice) or not is_made_at_once(inner, self.inline):
+            return
+        if inner is None:
+            self.assign(choice, Text(f"{{ kind: {quoted(label)} }}"))
+        elif isinstance(inner, v.ListType):
+            target = v.CaseOf(choice, number, inner)
+            if target not in self.given:
+                self.list(target)
+        else:
+            self.assign(choice, Text(f"{{ kind: {quoted(label)}, value: {self.module.default(inner)} }}"))
 
     def list(self, target: v.Value, count: v.Value | None = None) -> None:
         """Begin a list: it is empty, and grows as its elements are set.

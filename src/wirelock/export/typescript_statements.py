@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Final
 
 from wirelock.export import statements as st
@@ -72,6 +72,7 @@ class Printer:
         self.cases: frozenset[tuple[v.Value, int]] = frozenset()
         """The choices of which it is known here which case they hold."""
         self.changing = {item.name for node in nodes_in(function.body) for item in _changed(node)}
+        self.used = set(_used(function.body, module))
         self.values.numbers = _numbers(function.body)
 
     # -- the whole
@@ -98,14 +99,15 @@ class Printer:
         if not self.reads:
             parameters.append(("record", "record", self.module.types[self.record.name]))
         parameters += [(name, told, types.get(name, "number")) for name, told in own]
-        used = [item for item in parameters if re.search(rf"\b{re.escape(item[1])}\b", body)]
+        code = re.sub(r'"(?:[^"\\]|\\.)*"', '""', body)
+        used = [item for item in parameters if re.search(rf"(?<![.\w]){item[1]}\b", code)]
         self.module.amend(self.function, {item[0] for item in parameters} - {item[0] for item in used})
         head = arguments(
             f"function {self.module.function(self.function.kind, self.record.name)}(",
             [f"{told}: {kind}" for _, told, kind in used],
             f"): {self._returned()} {{",
         )
-        return f"{render(head)}{body}\n}}\n"
+        return f"{render(head)}{body}\n}}\n" if body else f"{render(head)}}}\n"
 
     def _machine_names(self) -> Sequence[str]:
         return {"load": ("at",), "read": ("at", "end"), "store": ("at",)}.get(self.function.kind, ())
@@ -289,6 +291,8 @@ class Printer:
                 self._output(statement)
 
     def _declare(self, local: v.Local, value: v.Value) -> None:
+        if local.name not in self.used:
+            return
         if isinstance(value, v.Load) and local.name not in self.changing and self._is_fixed(value.at):
             self.values.loads[local.name] = value
         kind = local.type
@@ -316,11 +320,8 @@ class Printer:
             return
         assert self.places is not None, target
         if isinstance(target, v.Which):
-            kind = of_type(target.of)
-            assert isinstance(kind, v.ChoiceType) and isinstance(value, v.Int)
-            label, inner = kind.cases[value.value]
-            if inner is None and not self.places.ignores(target):
-                self.places.assign(target.of, Text(f"{{ kind: {quoted(label)} }}"))
+            assert isinstance(value, v.Int)
+            self.places.choose(target.of, value.value)
             return
         kind = of_type(target)
         assert kind is not None
@@ -369,6 +370,10 @@ class Printer:
         else:
             subject = self.values.integer(pick.value)
         wide = choice is None and self.values.is_wide(pick.value)
+        if isinstance(subject.doc, str) and subject.doc.isdigit():
+            taken = [body for keys, body in pick.cases if int(subject.doc) in keys]
+            self.body(taken[0] if taken else pick.otherwise)
+            return
         arms: list[Doc] = []
         self.inside.append("switch")
         for keys, body in pick.cases:
@@ -548,7 +553,7 @@ class Printer:
     def _output(self, statement: st.Statement) -> None:
         match statement:
             case st.Reserve(at=at, size=size):
-                used = sum(item == at for item in nodes_in(self.function.body)) > 1
+                used = at.name in self.used
                 reserved = Text(arguments("writer.reserve(", [self.values.number(size).shown], ")"))
                 self.add(assignment(f"const {self.local(at)}", reserved) if used else (reserved.doc, ";"))
             case st.Store(at=at, bits=bits, order=order, value=value):
@@ -568,18 +573,17 @@ class Printer:
             case st.Tell():
                 self._tell(statement)
             case st.InsertVarint(at=at, value=value, zigzag=zigzag):
-                raw = self.values.big(value).shown
-                if zigzag:
-                    raw = arguments(f"{self.module.codec('zigzag')}(", [raw], ")")
-                told = [self.values.number(at).shown, raw]
-                self.add(arguments("writer.insertVarint(", told, ")"), ";")
+                parts = [self.values.number(at).shown, self._raw(value, zigzag)]
+                self.add(arguments("writer.insertVarint(", parts, ")"), ";")
             case st.PutVarint(value=value, zigzag=zigzag):
-                raw = self.values.big(value).shown
-                if zigzag:
-                    raw = arguments(f"{self.module.codec('zigzag')}(", [raw], ")")
-                self.add(arguments("writer.putVarint(", [raw], ")"), ";")
+                self.add(arguments("writer.putVarint(", [self._raw(value, zigzag)], ")"), ";")
             case _:
                 raise AssertionError(statement)
+
+    def _raw(self, value: v.Value, zigzag: bool) -> Doc:
+        """Return the number that is written as a varint."""
+        raw = self.values.big(value).shown
+        return arguments(f"{self.module.codec('zigzag')}(", [raw], ")") if zigzag else raw
 
     def _tell(self, told: st.Tell) -> None:
         method = {
@@ -686,6 +690,41 @@ def _numbers(body: Sequence[st.Statement]) -> set[str]:
                 if isinstance(kind, v.FloatType) and not kind.nan:
                     uses[name] -= 1
     return {name for name in floats if not uses[name]}
+
+
+def _used(node: object, module: Module) -> Iterator[str]:
+    """Yield the names of the locals that statements use: not those that are for what a callee ignores."""
+    match node:
+        case tuple():
+            for item in node:
+                yield from _used(item, module)
+        case st.Let(value=value) | st.Var(value=value):
+            yield from _used(value, module)
+        case st.Reserve(size=size):
+            yield from _used(size, module)
+        case st.Read(record=record, load=load):
+            unused = module.traits[record, "load" if load else "read"].unused
+            known = {"at": node.at, "end": node.end} | _given(node, "load" if load else "read", module)
+            kept = tuple(value for name, value in known.items() if name not in unused)
+            yield from _used((*kept, node.target, node.steps, node.result), module)
+        case st.Write(record=record, at=at):
+            kind = "write" if at is None else "store"
+            unused = module.traits[record, kind].unused
+            known = {"at": at, "record": node.source} | _given(node, kind, module)
+            kept = tuple(value for name, value in known.items() if name not in unused)
+            yield from _used((*kept, node.steps), module)
+        case v.Local(name=name):
+            yield name
+        case v.IntType() | v.FloatType() | v.ListType() | v.OptionType() | v.ChoiceType():
+            pass
+        case _ if is_dataclass(node):
+            for item in fields(node):
+                yield from _used(getattr(node, item.name), module)
+
+
+def _given(node: st.Read | st.Write, kind: str, module: Module) -> dict[str, v.Value | None]:
+    called = next(item for item in module.records[node.record].functions if item.kind == kind)
+    return {local.name: value for local, value in zip(called.parameters, node.arguments, strict=True)}
 
 
 def _present(condition: v.Value) -> set[v.Value]:

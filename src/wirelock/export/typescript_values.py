@@ -22,7 +22,7 @@ from wirelock.export.typescript_layout import (
     flat,
 )
 from wirelock.export.typescript_module import Module
-from wirelock.layout.operators import COMPARISONS
+from wirelock.layout.operators import COMPARISONS, OPERATORS
 
 __all__ = ["Text", "Values", "pinned_by", "quoted", "within_int32"]
 
@@ -140,8 +140,9 @@ class Values:
         """The locals that are a load of unchanging bytes."""
         self.present: set[v.Value] = set()
         """The options that are known to hold a value here."""
-        self.pinned: set[v.Value] = set()
-        """The integers that the compiler knows here to be one constant: it refuses to compare them again."""
+        self.pinned: set[v.Value | tuple[v.Value, int]] = set()
+        """What the compiler knows here, and refuses to compare again: an integer that is one constant, and
+        one that is not the constant beside it."""
         self.numbers: set[str] = set()
         """The floats among the locals that are numbers, though their type has every NaN."""
         self.view_used = False
@@ -226,7 +227,9 @@ class Values:
                 return self.operation(value)
             case v.Number(of=of):
                 if self.is_bool(of):
-                    return call("Number", self.truth(of).shown)
+                    text = self.truth(of)
+                    folded = {"true": "1", "false": "0"}.get(flat(text.doc))
+                    return Text(folded) if folded else call("Number", text.shown)
                 return self.in_domain(of, self.is_wide(value))
             case v.Cast(of=of, type=kind):
                 return self.in_domain(of, self.module.wide_type(kind))
@@ -255,9 +258,7 @@ class Values:
             case v.Op(operator=name, operands=operands) if name in COMPARISONS:
                 return self._comparison(name, *operands)
             case v.Op(operator="not", operands=(operand,)):
-                inner = self.truth(operand)
-                folded = {"true": "false", "false": "true"}.get(flat(inner.doc))
-                return Text(folded) if folded else negation(inner)
+                return self._negated(self.truth(operand), True)
             case v.Op(operator="and" | "or" as name, operands=operands):
                 return self._joined(name, operands)
             case v.Op(operator="if", operands=(condition, then, other)):
@@ -472,6 +473,12 @@ class Values:
         self.pinned = pinned
         return found or Text(neutral)
 
+    def _negated(self, text: Text, negated: bool) -> Text:
+        if not negated:
+            return text
+        folded = {"true": "false", "false": "true"}.get(flat(text.doc))
+        return Text(folded) if folded else negation(text)
+
     def _comparison(self, name: str, left: v.Value, right: v.Value) -> Text:
         operator = {"==": "===", "!=": "!=="}.get(name, name)
         match left, right:
@@ -480,20 +487,24 @@ class Values:
                 assert isinstance(kind, v.ChoiceType)
                 label = Text(quoted(kind.cases[number][0]))
                 return binary(operator, Text((self.other(of).atom, ".kind")), label)
+            case v.Int(value=one), v.Int(value=other):
+                return Text("true" if OPERATORS[name].compute(one, other) else "false")
+            case v.Number(of=of), v.Int(value=0 | 1 as bit) if operator in _OPPOSITE and self.is_bool(of):
+                return self._negated(self.truth(of), (name == "==") is (bit == 0))
         if is_float(left) or is_float(right):
             return binary(operator, self.float(left), self.float(right))
         wide = self.is_wide(left) or self.is_wide(right)
-        other = self.in_domain(right, wide)
+        second = self.in_domain(right, wide)
         if isinstance(left, v.Op) and left.operator == "&" and isinstance(right, v.Int):
-            other = _mask(right.value, "n" if wide else "")
+            second = _mask(right.value, "n" if wide else "")
         first = self.in_domain(left, wide)
         if name in ("==", "!=") and self._is_narrow(left, right):
             first = Text((first.atom, " as ", "bigint" if wide else "number"), "as", 10)
-        return binary(operator, first, other)
+        return binary(operator, first, second)
 
     def _is_narrow(self, left: v.Value, right: v.Value) -> bool:
         """Whether the compiler would say that two integers can never be the same."""
-        if left in self.pinned:
+        if left in self.pinned or (isinstance(right, v.Int) and (left, right.value) in self.pinned):
             return True
         kind = of_type(left.of) if isinstance(left, v.Number) else None
         if not isinstance(kind, v.EnumType) or not isinstance(right, v.Int):
@@ -582,13 +593,13 @@ class Values:
         return [_literal(item.value).doc for item in numbers if isinstance(item, v.Int)]
 
 
-def pinned_by(condition: v.Value, holds: bool) -> set[v.Value]:
-    """Return the integers that are one constant where a condition holds, or where it does not."""
+def pinned_by(condition: v.Value, holds: bool) -> set[v.Value | tuple[v.Value, int]]:
+    """Return what Values.pinned has where a condition holds, or where it does not."""
     match condition:
-        case v.Op(operator="==" | "!=" as name, operands=(left, v.Int())):
-            return {left} if (name == "==") is holds else set()
+        case v.Op(operator="==" | "!=" as name, operands=(left, v.Int(value=constant))):
+            return {left} if (name == "==") is holds else {(left, constant)}
         case v.Op(operator="and" | "or" as name, operands=operands) if (name == "and") is holds:
-            return set[v.Value]().union(*(pinned_by(item, holds) for item in operands))
+            return set[v.Value | tuple[v.Value, int]]().union(*(pinned_by(item, holds) for item in operands))
         case v.Op(operator="not", operands=(inner,)):
             return pinned_by(inner, not holds)
     return set()

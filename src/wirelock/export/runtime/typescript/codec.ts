@@ -91,8 +91,8 @@ const STRUCTURE = 3;
 class Slot {
   /** How many faults were ever put here: a caller sees by it whether the call it made found one. */
   declare faults: number;
-  private declare fault: Fault | null;
-  private declare rank: number;
+  declare private fault: Fault | null;
+  declare private rank: number;
 
   constructor() {
     this.faults = 0;

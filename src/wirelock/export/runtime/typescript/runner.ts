@@ -56,7 +56,8 @@ export class JsonWriter {
       const raw = { 16: bitsOf16, 32: bitsOf32, 64: bitsOf64 }[bits](value);
       this.put(`{"bits": "${raw.toString(16).padStart(bits / 4, "0")}"}`);
     } else {
-      this.put(Object.is(number, -0) ? "-0.0" : String(number));
+      const digits = Object.is(number, -0) ? "-0" : String(number);
+      this.put(/[.e]/.test(digits) ? digits : `${digits}.0`);
     }
   }
 
