@@ -42,6 +42,8 @@ def export(program: Program, name: str, *, tests: bool) -> dict[str, str]:
         test = test_program(program, names, functions, header)
         files[f"{name}_test.c"] = test
         wanted += test
+    if any(record.allocates for record in program.records):
+        wanted += "wl_arena_over"  # which nobody calls but the program around the header
     runtime = needed(wanted, *HEADER)
     top = _top(program, name, functions, "\n\n".join([*runtime, body]))
     files[header] = "\n\n".join([top, *runtime, body, "#endif"]) + "\n"

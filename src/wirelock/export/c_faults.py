@@ -130,14 +130,21 @@ class Faults(ABC):
         else:
             over = self.expressions.assigned(statement.over, "uint32_t")
             call = f"wl_note_over(fault, {over}, {code}, {step}, {byte}, {bit})"
+        clean = self.function.kind == "read"
         if not steps:
-            self.line(f"(void){call};")
+            self.line(f"(void){call};" if clean else f"went = !{call} && went;")
             return
         self.line(f"if ({call}) {{")
         self.depth += 1
         self.steps(steps)
+        self.not_clean()
         self.depth -= 1
         self.line("}")
+
+    def not_clean(self) -> None:
+        """Remember that a fault was put, for what the function returns."""
+        if self.function.kind != "read":
+            self.line("went = false;")
 
 
 def merged(steps: Sequence[st.Step]) -> list[v.Value | str]:
@@ -147,7 +154,7 @@ def merged(steps: Sequence[st.Step]) -> list[v.Value | str]:
         step = f"[{each.value}]" if isinstance(each, v.Int) else each
         last = found[-1] if found else None
         if isinstance(step, str) and isinstance(last, str):
-            found[-1] = last + step if step.startswith("[") else f"{last}.{step}"
+            found[-1] = last + step if step.startswith(("[", "#")) else f"{last}.{step}"
         else:
             found.append(step)
     return found

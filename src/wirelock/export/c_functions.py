@@ -13,7 +13,7 @@ from wirelock.export.c_types import Names
 from wirelock.export.expressions import of_type
 from wirelock.export.program import Function, Program, RecordDecl
 
-__all__ = ["Functions", "breaks", "called_kind", "covered", "is_fixed", "nodes", "pruned"]
+__all__ = ["Functions", "breaks", "called_kind", "covered", "covers", "is_fixed", "nodes", "pruned"]
 
 _FAILING: Final = (
     st.Fail, st.FailText, st.ReadVarint, st.Allocate, st.Extend, st.Reserve, st.PutVarint, st.InsertVarint,
@@ -74,12 +74,6 @@ class Functions:
         """Whether a function can put a fault."""
         return self._faults[record, kind]
 
-    def covers(self, record: RecordDecl) -> bool:
-        """Whether `store` writes every byte of a record, so that they need not be zero before."""
-        store = next(item for item in record.functions if item.kind == "store")
-        octets = {octet for item in store.body for octet in _span(item, "at", self.records)}
-        return record.size is not None and octets >= set(range(record.size))
-
     def name(self, record: str, kind: str) -> str:
         """Return the name of a function."""
         return f"{self.names.records[record]}_{kind}"
@@ -112,7 +106,7 @@ class Functions:
 def pruned(body: tuple[st.Statement, ...]) -> tuple[st.Statement, ...]:
     """Return statements without those that C's types make needless, and without tests that just failed."""
     found: list[st.Statement] = []
-    for statement in body:
+    for statement in _nans_last(body):
         match statement:
             case st.When(condition=condition, then=then, otherwise=otherwise):
                 known = truth_of(condition)
@@ -138,6 +132,58 @@ def pruned(body: tuple[st.Statement, ...]) -> tuple[st.Statement, ...]:
                 statement = replace(statement, body=pruned(inner))
         found.append(statement)
     return tuple(found)
+
+
+def _nans_last(body: tuple[st.Statement, ...]) -> tuple[st.Statement, ...]:
+    """Return statements with the test for a signalling NaN inside of that for limits, which it fails too."""
+    found = [*body]
+    for at in range(len(found) - 1):
+        test, limits = found[at], found[at + 1]
+        of = None
+        if isinstance(test, st.When) and not test.otherwise:
+            of = _signalling(test.condition)
+        gap = isinstance(limits, st.Let) and isinstance(limits.value, v.FloatOf) and limits.value.of == of
+        if gap and at + 2 < len(found):
+            assert isinstance(limits, st.Let)
+            of, limits = limits.local, found[at + 2]
+        if of is None or not (isinstance(limits, st.When) and not limits.otherwise):
+            continue
+        if isinstance(test, st.When) and _refuses_nan(limits.condition, of):
+            limits = replace(limits, then=(test, *limits.then))
+            found[at : at + 2 + gap] = [*found[at + 1 : at + 1 + gap], limits]
+            return _nans_last(tuple(found))
+    return tuple(found)
+
+
+def _signalling(condition: v.Value) -> v.Value | None:
+    """Return the bits, or the float, of which a condition says that they are a signalling NaN."""
+    match condition:
+        case v.Op(
+            operator="and",
+            operands=(
+                v.Op(
+                    operator="==", operands=(v.Op(operator="&", operands=(bits, v.Int(value=quiet))), v.Int())
+                ),
+                v.Op(operator="!=", operands=(v.Op("&", (again, v.Int())), v.Int(value=0))),
+            ),
+        ) if bits == again and quiet in (0x7FC00000, 0x7FF8000000000000):
+            return bits
+        case v.Op(
+            operator="not", operands=(v.Call(name="float_fits", arguments=(value, v.Int(value=bits))),)
+        ):
+            if not isinstance(value, str | bool) and isinstance(kind := of_type(value), v.FloatType):
+                return value if kind.bits == bits else None
+    return None
+
+
+def _refuses_nan(condition: v.Value, of: v.Value) -> bool:
+    """Whether a condition holds of every NaN: that one comparison or another does not."""
+    match condition:
+        case v.Op(operator="or", operands=operands):
+            return any(_refuses_nan(operand, of) for operand in operands)
+        case v.Op(operator="not", operands=(v.Op(operator=name, operands=(left, _)),)):
+            return name in ("<", "<=", ">", ">=", "==") and left == of
+    return False
 
 
 def _steps_size(steps: Sequence[st.Step]) -> int:
@@ -178,12 +224,30 @@ def covered(body: tuple[st.Statement, ...], records: dict[str, RecordDecl]) -> s
     found: set[str] = set()
     for block in _blocks(body):
         for number, statement in enumerate(block):
-            if isinstance(statement, st.Reserve) and isinstance(statement.size, v.Int):
-                spans = [_span(item, statement.at.name, records) for item in block[number + 1 :]]
-                octets = {octet for span in spans for octet in span}
-                if octets >= set(range(statement.size.value)):
-                    found.add(statement.at.name)
+            if isinstance(statement, st.Reserve) and _fills(statement, block[number + 1 :], records):
+                found.add(statement.at.name)
     return found
+
+
+def _fills(reserve: st.Reserve, behind: tuple[st.Statement, ...], records: dict[str, RecordDecl]) -> bool:
+    """Whether statements write every byte of what was reserved."""
+    match reserve.size:
+        case v.Int(value=size):
+            return _written(behind, reserve.at, records) >= set(range(size))
+        case v.Op(operator="*", operands=(count, v.Int(value=size))):
+            for statement in behind:
+                if isinstance(statement, st.For) and statement.count == count:
+                    index = v.Op("*", (statement.index, v.Int(size)), 0, 0)
+                    if _written(statement.body, reserve.at, records, index) >= set(range(size)):
+                        return True
+    return False
+
+
+def _written(
+    body: tuple[st.Statement, ...], base: v.Local, records: dict[str, RecordDecl], index: v.Op | None = None
+) -> set[int]:
+    """Return which bytes statements write, counted from a local, or from an element behind it."""
+    return {octet for item in body for octet in _span(item, base, records, index)}
 
 
 def _blocks(body: tuple[st.Statement, ...]) -> Iterator[tuple[st.Statement, ...]]:
@@ -201,8 +265,9 @@ def _blocks(body: tuple[st.Statement, ...]) -> Iterator[tuple[st.Statement, ...]
                 yield from _blocks(inner)
 
 
-def _span(statement: st.Statement, base: str, records: dict[str, RecordDecl]) -> range:
-    """Return the bytes behind a local that a statement writes."""
+def _span(
+    statement: st.Statement, base: v.Local, records: dict[str, RecordDecl], index: v.Op | None
+) -> range:
     match statement:
         case st.Store(at=at, bits=bits):
             size = bits // 8
@@ -210,11 +275,35 @@ def _span(statement: st.Statement, base: str, records: dict[str, RecordDecl]) ->
             size = kind.size
         case st.Fill(at=at, count=v.Int(value=size)):
             pass
+        case st.Write(record=name, at=at) if at is not None and covers(records[name], records):
+            size = records[name].size or 0
         case _:
             return range(0)
+    terms, first = _terms(at)
+    wanted = [base.name] if index is None else [base.name, (index.operands[0], index.operands[1])]
+    return range(first, first + size) if terms == wanted else range(0)
+
+
+def _terms(at: v.Value) -> tuple[list[object], int]:
+    """Return what a position is the sum of: names of locals, products, and a constant."""
     match at:
-        case v.Local(name=name) if name == base:
-            return range(size)
-        case v.Op(operator="+", operands=(v.Local(name=name), v.Int(value=first))) if name == base:
-            return range(first, first + size)
-    return range(0)
+        case v.Int(value=value):
+            return [], value
+        case v.Local(name=name):
+            return [name], 0
+        case v.Op(operator="*", operands=(left, right)):
+            return [(left, right)], 0
+        case v.Op(operator="+", operands=(left, right)):
+            one, first = _terms(left)
+            other, second = _terms(right)
+            return one + other, first + second
+    return [at], 0
+
+
+def covers(record: RecordDecl, records: dict[str, RecordDecl]) -> bool:
+    """Whether `store` writes every byte of a record, so that they need not be zero before."""
+    at = v.Local("at", v.IntType(64, True, 0, 1 << 48))
+    for function in record.functions:
+        if function.kind == "store" and record.size is not None:
+            return _written(function.body, at, records) >= set(range(record.size))
+    return False

@@ -6,6 +6,7 @@ its result by their intervals; casts stand where C would convert otherwise.
 
 from __future__ import annotations
 
+import struct
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Final
@@ -20,10 +21,10 @@ __all__ = [
     "BOTH",
     "COMPARE",
     "PLUS",
+    "RANGES",
     "UNARY",
     "Code",
     "Operators",
-    "holds",
     "literal",
     "range_of",
     "truth_of",
@@ -35,7 +36,7 @@ _BINDS: Final = {
     "^": _XOR, "|": _OR, "and": BOTH, "or": _EITHER,
 } | dict.fromkeys(COMPARISONS, COMPARE)  # fmt: skip
 _SPELLED: Final = {"//": "/", "and": "&&", "or": "||"}
-_RANGES: Final[dict[str, Interval]] = {
+RANGES: Final[dict[str, Interval]] = {
     f"{'u' * unsigned}int{bits}_t": (
         (0, (1 << bits) - 1) if unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
     )
@@ -79,15 +80,15 @@ def truth_of(value: v.Value) -> bool | None:
         case v.Call(name="integer_fits", arguments=(of, v.Int(value=low), v.Int(value=high))):
             assert not isinstance(of, str | bool)
             kind = of_type(of)
-            return True if isinstance(kind, v.IntType) and holds(kind) == (low, high) else None
+            return True if isinstance(kind, v.IntType) and _holds(kind) == (low, high) else None
     return None
 
 
-def holds(kind: v.IntType) -> Interval:
+def _holds(kind: v.IntType) -> Interval:
     """Return the least and the greatest integer of C's type."""
     if is_position(kind):
         return 0, (1 << 64) - 1
-    return _RANGES[f"{'' if kind.signed else 'u'}int{kind.bits}_t"]
+    return RANGES[f"{'' if kind.signed else 'u'}int{kind.bits}_t"]
 
 
 def _compared(name: str, left: v.Value, right: v.Value) -> bool | None:
@@ -126,7 +127,7 @@ def range_of(value: v.Value) -> Interval:
         case v.Number(low=low) | v.Op(low=low) if low >= 0:
             return 0, 1 << 64
     if isinstance(kind, v.IntType):
-        return holds(kind)
+        return _holds(kind)
     return -(1 << 64), 1 << 64
 
 
@@ -161,10 +162,10 @@ class Operators(ABC):
         """Return an integer, to be assigned to or passed as one of a type."""
         if isinstance(value, v.Int):
             wraps = value.value < 0 and kind in ("uint8_t", "uint16_t", "uint32_t", "uint64_t")
-            return literal(value.value & _RANGES[kind][1] if wraps else value.value, kind)
+            return literal(value.value & RANGES[kind][1] if wraps else value.value, kind)
         code = self.value(value)
-        low, high = _RANGES[kind]
-        lossless = code.type in _RANGES and low <= _RANGES[code.type][0] and _RANGES[code.type][1] <= high
+        low, high = RANGES[kind]
+        lossless = code.type in RANGES and low <= RANGES[code.type][0] and RANGES[code.type][1] <= high
         if code.type == kind or (lossless and "size_t" not in (code.type, kind)):
             return code.text
         return f"({kind}){code.at_least(UNARY)}"
@@ -191,7 +192,12 @@ class Operators(ABC):
                 texts = [part.text if part.binds >= COMPARE else f"({part.text})" for part in parts]
                 return Code(f" {_SPELLED[name]} ".join(texts), "bool", _BINDS[name])
         if any(map(is_float, operands)):
-            left, right = (self.value(item).at_least(COMPARE + 1) for item in operands)
+            codes = [self.value(item) for item in operands]
+            narrow = any(code.type == "float" for code in codes)
+            left, right = (
+                f"{code.text}f" if narrow and _is_binary32(item) else code.at_least(COMPARE + 1)
+                for item, code in zip(operands, codes, strict=True)
+            )
             return Code(f"{left} {name} {right}", "bool", COMPARE)
         if name in COMPARISONS:
             kind = self._common(operands, [])
@@ -212,13 +218,13 @@ class Operators(ABC):
                 return Code(f"{condition} ? {then} : {other}", kind, _CHOICE)
             case "abs" if interval_of(operands[0])[0] >= 0:
                 return self.value(operands[0])
-            case "abs":
-                return Code(f"wl_abs({self.assigned(operands[0], 'int64_t')})", "int64_t")
-            case "min" | "max":
-                text = self.assigned(operands[0], "int64_t")
+            case "abs" | "min" | "max":
+                kind = "int32_t" if kind == "int32_t" else "int64_t"
+                word = f"wl_{name}32" if kind == "int32_t" else f"wl_{name}"
+                text = self.assigned(operands[0], kind)
                 for item in operands[1:]:
-                    text = f"wl_{name}({text}, {self.assigned(item, 'int64_t')})"
-                return Code(text, "int64_t")
+                    text = f"{word}({text}, {self.assigned(item, kind)})"
+                return Code(f"{word}({text})" if name == "abs" else text, kind)
             case "neg":
                 return Code(f"-{self.integer(operands[0], kind)}", kind, UNARY)
             case "//" | "%" if low < 0:
@@ -247,11 +253,21 @@ class Operators(ABC):
             if "uint64_t" in types or high >= 1 << 63:
                 return "uint64_t"
             if "size_t" in types:  # of 32 bits maybe: positions fit, any other integer of 64 bits may not
-                return "uint64_t" if "int64_t" in types or high >= 1 << 53 else "size_t"
+                wide = high >= 1 << 53 or any(map(self._is_wide, operands))
+                return "uint64_t" if wide else "size_t"
             if "uint32_t" in types and "int64_t" not in types and high < 1 << 32:
                 return "uint32_t"
         fits = low >= -(1 << 31) and high < 1 << 31
         return "int32_t" if fits and "int64_t" not in types and "uint32_t" not in types else "int64_t"
+
+    def _is_wide(self, value: v.Value) -> bool:
+        """Whether an integer of 64 bits that is no position is part of a value."""
+        match value:
+            case v.Int():
+                return False
+            case v.Op(operands=operands):
+                return any(map(self._is_wide, operands))
+        return self.value(value).type in ("int64_t", "uint64_t")
 
     def _sides(self, operands: tuple[v.Value, ...], kind: str, binds: int, same: str = "") -> tuple[str, ...]:
         """Return both sides of an operator in one type; C converts a side where that loses nothing."""
@@ -288,6 +304,13 @@ class Operators(ABC):
                 texts.append(f"({kind}){code.at_least(UNARY)}")
                 native = True
         return tuple(texts)
+
+
+def _is_binary32(value: v.Value) -> bool:
+    """Whether a constant is one that binary32 holds: comparing in binary64 would give the same."""
+    if not isinstance(value, v.Real) or abs(value.value) > 3e38:
+        return False
+    return bool(struct.unpack("f", struct.pack("f", value.value))[0] == value.value)
 
 
 def _is_int(value: v.Value) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wirelock.export.c_functions import Functions
+from wirelock.export.c_functions import Functions, covers
 from wirelock.export.c_types import Names, comment, octets_literal, text_literal
 from wirelock.export.program import Program, ProtocolDecl, RecordDecl
 from wirelock.layout.sizes import size_of
@@ -51,16 +51,15 @@ static inline bool {own}_parse(
 def _build_fixed(record: RecordDecl, names: Names, functions: Functions) -> str:
     own, size = names.records[record.name], names.constants[record.name, "size"]
     told = f"Writes a record into {size} bytes. Returns false with the fault where it cannot be sent."
-    fault = ", fault" if functions.faults(record.name, "store") else ""
-    ignored = "(void)" if functions.fails(record.name, "store") else ""
-    zeros = "" if functions.covers(record) else f"    wl_fill(data, {size}, 0);\n"
+    faults = functions.faults(record.name, "store")
+    zeros = "" if covers(record, functions.records) else f"    wl_fill(data, {size}, 0);\n"
     return f"""{comment(told)}
 static inline bool {own}_build(const {own} *record, uint8_t *data, wl_fault *fault)
 {{
     wl_fault_clear(fault);
-{zeros}    {ignored}{own}_store(data, 0, record{fault});
-    return fault->count == 0;
-}}"""
+{zeros}    {f"return {own}_store(data, 0, record, fault);" if faults else f"{own}_store(data, 0, record);"}
+{"" if faults else "    return true;"}
+}}""".replace("\n\n", "\n")
 
 
 def _build(record: RecordDecl, names: Names, functions: Functions) -> str:
@@ -69,19 +68,20 @@ def _build(record: RecordDecl, names: Names, functions: Functions) -> str:
         "Writes a record, and says how many bytes it takes. Returns false with the fault where it cannot be"
         " sent, `no-space` where the capacity does not hold it."
     )
-    ignored = "(void)" if functions.fails(record.name, "write") else ""
+    went = "went = " if functions.faults(record.name, "write") else ""
+    local = "    bool went;\n" if went else ""
     return f"""{comment(told)}
 static inline bool {own}_build(
     const {own} *record, uint8_t *data, size_t capacity, size_t *size, wl_fault *fault)
 {{
     wl_output output;
-    output.data = data;
+{local}    output.data = data;
     output.capacity = capacity;
     output.used = 0;
     wl_fault_clear(fault);
-    {ignored}{own}_write(&output, record, fault);
+    {went}{own}_write(&output, record, fault);
     *size = output.used;
-    return fault->count == 0;
+    return {"went" if went else "true"};
 }}"""
 
 

@@ -20,7 +20,7 @@ TEST: Final = "c_test.c"
 _DEFINED: Final = re.compile(
     r"^#define (\w+)"
     r"|^\}? ?(?:typedef [^;{]*)?\b(\w+);$"
-    r"|^(?:static|WL_COLD) [^=;{(]*?\b(\w+)[(;]"
+    r"|^(?:static|WL_COLD|WL_INLINE) [^=;{(]*?\b(\w+)[(;]"
     r"|^enum \{([^}]*)\};"
     r"|^typedef enum \{([^}]*)\} (\w+);",
     re.MULTILINE,

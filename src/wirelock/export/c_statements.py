@@ -18,11 +18,13 @@ from wirelock.export.expressions import of_type
 
 __all__ = ["Writer"]
 
+_SMALL: Final = 64
+"""Bytes of a record that is loaded and stored without a call."""
 _TOLD: Final = {
-    "load": "Loads a {} whose bytes, from `at` on, are known to be there.",
+    "load": "Loads a {}, whose bytes are there from `at` on. Returns false on a fault.",
     "read": "Reads a {} at byte `at`, before `end`. Returns the byte behind it, or WL_FAILED.",
-    "store": "Checks a {}, and stores it in bytes that are there, from `at` on.",
-    "write": "Checks a {}, and writes it at the end of the output.",
+    "store": "Checks a {}, and stores it at byte `at`, in room that is there. Returns false on a fault.",
+    "write": "Checks a {}, and writes it at the end of the output. Returns false on a fault.",
 }
 
 
@@ -35,7 +37,8 @@ class Writer(Faults):
         """Return the whole function."""
         kind, functions = self.function.kind, self.functions
         reads = kind in ("load", "read")
-        returns = "size_t" if kind == "read" else "bool" if self._fails() else "void"
+        faults = functions.faults(self.record.name, kind)
+        returns = "size_t" if kind == "read" else "bool" if faults else "void"
         own = self.names.records[self.record.name]
         parameters = {"data": "const uint8_t *data" if reads else "uint8_t *data"}
         if kind == "write":
@@ -47,7 +50,7 @@ class Writer(Faults):
         parameters["self"] = f"{own} *self" if reads else f"const {own} *self"
         if reads and self.record.allocates:
             parameters["arena"] = "wl_arena *arena"
-        if functions.faults(self.record.name, kind) or kind in ("read", "write"):
+        if faults or kind in ("read", "write"):
             parameters["fault"] = "wl_fault *fault"
         for local in self.function.parameters:
             name = self.locals[local.name]
@@ -62,7 +65,9 @@ class Writer(Faults):
         head = self.finish(parameters)
         body = "\n".join(self.lines)
         name = functions.name(self.record.name, kind)
-        signature = f"static inline {returns} {name}({', '.join(parameters.values())})"
+        small = kind in ("load", "store") and (self.record.size or 0) <= _SMALL
+        inline = "WL_INLINE" if small else "static inline"
+        signature = f"{inline} {returns} {name}({', '.join(parameters.values())})"
         if len(signature) > 110:
             signature = signature.replace("(", "(\n    ", 1)
         told = comment(_TOLD[kind].format(own))
@@ -91,14 +96,11 @@ class Writer(Faults):
 
     def _end(self) -> None:
         """Return whether the function went through."""
-        last = [line.strip() for line in self.lines[-3:]]
-        if len(last) == 3 and last[0].startswith("if (!") and last[1:] == ["return false;", "}"]:
-            self.lines[-3:] = [f"    return {last[0][5:-3]};"]
+        if any("went = " in line for line in self.lines):
+            self.lines.insert(0, "    bool went = true;")
+            self.line("return went;")
         else:
             self.line("return true;")
-
-    def _fails(self) -> bool:
-        return self.functions.fails(self.record.name, self.function.kind)
 
     def _braces(self, head: str, body: Sequence[st.Statement], around: str = "") -> None:
         """Write a block behind its head; it is left open for what follows its closing brace."""
@@ -127,9 +129,10 @@ class Writer(Faults):
             case st.Pick():
                 self._pick(statement)
             case st.For(index=index, count=count, body=body):
-                name, kind = self.locals[index.name], self.names.type_of(index.type)
-                stop = self.expressions.assigned(count, kind)
-                self._braces(f"for ({kind} {name} = 0; {name} < {stop}; {name}++)", body, "loop")
+                name = self.locals[index.name]
+                self.expressions.types[index.name] = "size_t"
+                stop = self.expressions.assigned(count, "size_t")
+                self._braces(f"for (size_t {name} = 0; {name} < {stop}; {name}++)", body, "loop")
                 self.line("}")
             case st.While(condition=condition, body=body):
                 self._braces(f"while ({self.expressions.truth(condition)})", body, "loop")
@@ -166,6 +169,11 @@ class Writer(Faults):
                 self.line(f"const uint8_t *{const}{name} = {text};")
             case v.ListType(element=element, size=int()):
                 self.line(f"{const}{self.names.type_of(element)} *{name} = {self.expressions.place(value)};")
+            case v.IntType(bits=64, low=low) if (
+                const and low >= 0 and self.expressions.value(value).type == "size_t"
+            ):
+                self.expressions.types[local.name] = "size_t"
+                self.line(f"const size_t {name} = {self.expressions.value(value).text};")
             case _:
                 self.line(f"{const}{self.names.type_of(kind)} {name} = {self.assigned(value, kind)};")
 
@@ -178,9 +186,13 @@ class Writer(Faults):
                 return self.expressions.assigned(value, self.names.type_of(self.functions.storage[name]))
             case v.BoolType():
                 return self.expressions.truth(value)
-            case v.FloatType(bits=32):
+            case v.FloatType(bits=bits) if not isinstance(value, v.Real):
                 code = self.expressions.value(value)
-                return code.text if code.type == "float" else f"(float){code.at_least(15)}"
+                if bits == 32:
+                    return code.text if code.type == "float" else f"wl_narrow({code.text})"
+                return code.text if code.type == "double" else f"wl_widen({code.text})"
+            case v.FloatType(bits=32):
+                return f"(float){self.expressions.value(value).at_least(15)}"
         return self.expressions.value(value).text
 
     def _make_present(self, target: v.Value) -> None:
@@ -198,6 +210,7 @@ class Writer(Faults):
         self._make_present(target)
         place = self.expressions.place(target)
         if isinstance(target, v.Which):
+            self._make_present(target.of)
             self.line(f"{place} = {self.expressions.assigned(value, 'uint32_t')};")
             kind = of_type(target.of)
             case = (
@@ -293,49 +306,46 @@ class Writer(Faults):
     def _called(self, call: str, statement: st.Read | st.Write, kind: str, result: v.Local | None) -> None:
         """Write a call; what is put into the slot meanwhile gets the steps that lead to the record."""
         fails = self.functions.fails(statement.record, kind)
-        faults = self.functions.faults(statement.record, kind)
         steps = merged(statement.steps)[::-1]
-        into = "" if result is None else f"{self.locals[result.name]} = "
-        if not faults or (not fails and not steps):
-            self.line(
-                f"{into}{call};"
-                if kind == "read" and into
-                else f"{'(void)' if kind == 'read' else ''}{call};"
-            )
-            return
-        went = "" if not fails else "!" if kind != "read" else ""
-        if fails and not steps:
-            if into:
-                self.line(f"{into}{call};")
-                self.line(f"if ({into[:-3]} == WL_FAILED) {{")
-            else:
-                self.line(f"if ({went}{call}{' == WL_FAILED' if kind == 'read' else ''}) {{")
-            self.line(f"    {self.failed()}")
+        if kind == "read":
+            self._called_read(call, fails, steps, None if result is None else self.locals[result.name])
+        elif not self.functions.faults(statement.record, kind):
+            self.line(f"{call};")
+        else:
+            self.line(f"if (!{call}) {{")
+            self.depth += 1
+            self.steps(steps)
+            if fails:
+                self.line("if (fault->rank == WL_STRUCTURE) {")
+                self.line(f"    {self.failed()}")
+                self.line("}")
+            self.not_clean()
+            self.depth -= 1
             self.line("}")
+
+    def _called_read(
+        self, call: str, fails: bool, steps: Sequence[v.Value | str], result: str | None
+    ) -> None:
+        if not fails and not steps:
+            self.line(f"{f'{result} =' if result else '(void)'} {call};".replace("(void) ", "(void)"))
             return
         self.line("{")
         self.depth += 1
-        self.line("const uint32_t seen = fault->count;")
-        if not fails:
-            self.line(
-                f"{into}{call};"
-                if kind == "read" and into
-                else f"{'(void)' if kind == 'read' else ''}{call};"
-            )
-        elif into:
-            self.line(f"{into}{call};")
-        else:
-            self.line(f"const {'size_t' if kind == 'read' else 'bool'} read = {call};")
-        self.line("if (fault->count != seen) {")
-        self.depth += 1
-        self.steps(steps)
+        if steps:
+            self.line("const uint32_t seen = fault->count;")
+        found = result or "behind"
+        self.line(f"{'' if result else 'const size_t '}{found} = {call};")
+        if steps:
+            self.line("if (fault->count != seen) {")
+            self.depth += 1
+            self.steps(steps)
         if fails:
-            found = into[:-3] or "read"
-            self.line(f"if ({f'{found} == WL_FAILED' if kind == 'read' else f'!{found}'}) {{")
+            self.line(f"if ({found} == WL_FAILED) {{")
             self.line(f"    {self.failed()}")
             self.line("}")
-        self.depth -= 1
-        self.line("}")
+        if steps:
+            self.depth -= 1
+            self.line("}")
         self.depth -= 1
         self.line("}")
 

@@ -52,15 +52,15 @@ class _Teller(Writer):
         assert value is not None and not isinstance(value, str)
         match told.what:
             case "record":
-                kind = of_type(value)
-                assert isinstance(kind, v.RecordType)
-                record = self.functions.records[kind.name]
+                inner = of_type(value)
+                assert isinstance(inner, v.RecordType)
+                record = self.functions.records[inner.name]
                 arguments = [
                     self.assigned(item, local.type)
                     for item, local in zip(told.arguments, record.parameters, strict=True)
                 ]
                 given = ["out", self.expressions.address(value), *arguments]
-                return f"tell_{self.names.records[kind.name]}({', '.join(given)})"
+                return f"tell_{self.names.records[inner.name]}({', '.join(given)})"
             case "integer" if isinstance(value, v.Int):  # a constant may take more than 64 bits
                 beyond = abs(value.value) > 1 << 53
                 return f'tell_{"text" if beyond else "word"}(out, "{value.value}")'
@@ -71,16 +71,17 @@ class _Teller(Writer):
             case "bool":
                 return f'tell_word(out, {self.expressions.truth(value)} ? "true" : "false")'
             case "float":
-                return f"tell_float{told.bits}(out, {self.expressions.value(value).text})"
+                kind = v.FloatType(64 if told.bits == 64 else 32, nan=True)
+                return f"tell_float{told.bits}(out, {self.assigned(value, kind)})"
             case "bytes":
-                kind = of_type(value)
+                held = of_type(value)
                 place = self.expressions.place(value)
-                if isinstance(kind, v.BytesType) and kind.size is not None:
-                    return f"tell_bytes(out, {place}, {kind.size})"
+                if isinstance(held, v.BytesType) and held.size is not None:
+                    return f"tell_bytes(out, {place}, {held.size})"
                 return f"tell_bytes(out, {place}.data, {place}.size)"
-        kind, place = of_type(value), self.expressions.place(value)
-        assert told.what == "text" and isinstance(kind, v.TextType)
-        encoding = f"WL_{kind.encoding.upper().replace('-', '_')}"
+        text, place = of_type(value), self.expressions.place(value)
+        assert told.what == "text" and isinstance(text, v.TextType)
+        encoding = f"WL_{text.encoding.upper().replace('-', '_')}"
         return f"tell_characters(out, {place}.data, {place}.size, {encoding})"
 
 

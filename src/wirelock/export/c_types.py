@@ -32,7 +32,7 @@ _WORDS: Final = """
 KEYWORDS: Final = frozenset(_WORDS.split())
 """What no field or local may be called."""
 
-_OWN: Final = frozenset(("data", "self", "fault", "arena", "output", "seen", "read"))
+_OWN: Final = frozenset(("data", "self", "fault", "arena", "output", "seen", "behind", "went"))
 """What functions call their own parameters and locals."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from wirelock.export import values as v
-from wirelock.export.c_operators import ATOM, BOTH, COMPARE, PLUS, UNARY, Code, Operators, holds, literal
+from wirelock.export.c_operators import ATOM, BOTH, COMPARE, PLUS, RANGES, UNARY, Code, Operators, literal
 from wirelock.export.c_types import Locals, Names, octets_literal
 from wirelock.export.expressions import of_type
 
@@ -19,6 +19,8 @@ class Expressions(Operators):
         self.names = names
         self.locals = local_names
         self.storage = enumerations
+        self.types: dict[str, str] = {}
+        """Of locals whose type in C is another than their own: what is computed of positions is a size_t."""
 
     def place(self, value: v.Value) -> str:
         """Return where a value lies: something that can be assigned, or whose address can be taken."""
@@ -82,6 +84,8 @@ class Expressions(Operators):
                 return Code(_real(real), "double", ATOM if real >= 0 else UNARY)
             case v.Truth(value=truth):
                 return Code(str(truth).lower(), "bool")
+            case v.Local(name=name) if name in self.types:
+                return Code(self.place(value), self.types[name])
             case v.Local() | v.Member() | v.Item() | v.Within() | v.CaseOf():
                 kind = of_type(value)
                 assert kind is not None
@@ -105,7 +109,9 @@ class Expressions(Operators):
                 text = self.assigned(of, f"uint{bits}_t")
                 return Code(f"wl_float{bits}({text})", "double" if bits == 64 else "float")
             case v.BitsOf(of=of, bits=bits):
-                return Code(f"wl_bits{bits}({self.value(of).text})", f"uint{bits}_t")
+                code = self.value(of)
+                narrowed = f"wl_narrow({code.text})" if code.type == "double" and bits < 64 else code.text
+                return Code(f"wl_bits{bits}({narrowed})", f"uint{bits}_t")
             case v.Slice(at=at, size=size, fixed=fixed):
                 if fixed is not None:
                     return Code(self.data(at), "const uint8_t *", PLUS)
@@ -218,7 +224,11 @@ class Expressions(Operators):
             case "float_fits":
                 bits = given[1]
                 assert isinstance(bits, v.Int)
-                return Code(f"wl_fits{bits.value}({plain(0)})", "bool")
+                argument = given[0]
+                assert not isinstance(argument, str | bool)
+                code = self.value(argument)
+                word = "narrows" if code.type == "double" and bits.value < 64 else "fits"
+                return Code(f"wl_{word}{bits.value}({code.text})", "bool")
             case "scaled_of":
                 return Code(f"wl_scaled({long(0)}, {long(1)}, {long(2)}, {long(3)})", "double")
             case "scaled_fits":
@@ -251,13 +261,8 @@ class Expressions(Operators):
     def _integer_fits(self, given: list[v.Value | str | bool]) -> Code:
         of, low, high = given
         assert isinstance(low, v.Int) and isinstance(high, v.Int) and not isinstance(of, str | bool)
-        kind = of.of if isinstance(of, v.Number) else of
-        declared = of_type(kind)
-        if isinstance(declared, v.EnumType):
-            declared = self.storage[declared.name]
-        assert isinstance(declared, v.IntType)
-        least, greatest = holds(declared)
         code = self.value(of)
+        least, greatest = RANGES[code.type]
         tests = []
         if least < low.value:
             tests.append(f"{code.text} >= {literal(low.value, code.type)}")

@@ -86,6 +86,43 @@ static inline bool wl_fits64(double value)
            || (bits & UINT64_C(0x7FFFFFFFFFFFF)) == 0;
 }
 
+/* A binary64 in binary32, a NaN with the upper part of its payload. */
+static inline float wl_narrow(double value)
+{
+    const uint64_t bits = wl_bits64(value);
+    const uint32_t sign = (uint32_t)(bits >> 63) << 31;
+    if ((bits >> 52 & 0x7FF) == 0x7FF) {
+        return wl_float32(sign | 0x7F800000u | ((uint32_t)(bits >> 29) & 0x7FFFFFu));
+    }
+    if (value > (double)FLT_MAX || value < -(double)FLT_MAX) {
+        return wl_float32(sign | 0x7F800000u);
+    }
+    return (float)value;
+}
+
+/* A binary32 in binary64, a NaN with its payload. */
+static inline double wl_widen(float value)
+{
+    const uint32_t bits = wl_bits32(value);
+    if ((bits >> 23 & 0xFF) == 0xFF) {
+        return wl_float64((uint64_t)(bits >> 31) << 63 | UINT64_C(0x7FF) << 52 | (uint64_t)(bits & 0x7FFFFFu) << 29);
+    }
+    return (double)value;
+}
+
+/* Whether a binary64 is written and read back as itself in binary32. */
+static inline bool wl_narrows32(double value)
+{
+    const float narrow = wl_narrow(value);
+    return wl_bits64(wl_widen(narrow)) == wl_bits64(value) && wl_fits32(narrow);
+}
+
+/* Whether a binary64 is written and read back as itself in binary16. */
+static inline bool wl_narrows16(double value)
+{
+    return wl_narrows32(value) && wl_fits16(wl_narrow(value));
+}
+
 /* One step of arithmetic in binary64, rounded: no compiler fuses it with the next one. */
 static inline double wl_rounded64(double value)
 {
