@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from construct import Const, Int8ub, Int16ub, Struct
+from construct import Array, Const, Int8ub, Int16sb, Int16ub, Struct
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -289,6 +289,36 @@ def test_a_client_uses_the_public_face(runtime: str, tmp_path: Path) -> None:
     found = subprocess.run(command, capture_output=True, text=True)
     assert (found.returncode, found.stderr) == (0, "")
     assert found.stdout.splitlines() == TOLD
+
+
+HOSTILE = (
+    "math", "wire", "array", "fault", "faults", "reader", "writer", "data", "bytes", "at", "end", "record", "value",
+    "equals", "size", "encoded_size", "load", "read", "store", "write", "kind", "rank", "string", "object", "base",
+    "event", "this", "namespace", "params", "get_type", "bit_converter", "fault_code", "system", "math2", "hostile",
+)  # fmt: skip
+
+
+class Fault(Record, layout=Struct(*(name / Int16sb for name in HOSTILE))):
+    """A record that is named like a class of the runtime, with fields named like what the code uses."""
+
+    __annotations__ = dict.fromkeys(HOSTILE, int)
+
+
+class Math(Record, layout=Struct("fault" / Fault.layout, "fault_protocol" / Array(2, Fault.layout))):
+    """Another."""
+
+    fault: Fault
+    fault_protocol: tuple[Fault, ...]
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_names_that_the_code_uses_itself(runtime: str, tmp_path: Path) -> None:
+    protocols = [Protocol("fault", {1: Fault}), Protocol("wire", {1: Math})]
+    command = build(export(program(protocols, target="csharp"), "hostile", tests=True), tmp_path, runtime)
+    octets = bytes(range(256))[: 2 * len(HOSTILE)]
+    for name, sent in (("fault", octets), ("wire", 3 * octets)):
+        (answer,) = ask(command, [f"parse {name}/v1 {sent.hex()}"])
+        assert answer.startswith(f"ok {sent.hex()} ")
 
 
 def test_every_public_thing_has_a_doc_comment(tmp_path: Path) -> None:

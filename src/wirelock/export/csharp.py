@@ -12,7 +12,7 @@ from typing import Final
 
 from wirelock.errors import CODES
 from wirelock.export.csharp_names import Book, choices_in
-from wirelock.export.csharp_protocols import protocol_lines
+from wirelock.export.csharp_protocols import class_name, protocol_lines
 from wirelock.export.csharp_records import choice_lines, enumeration_lines, record_lines, used_by
 from wirelock.export.csharp_runner import codec_lines
 from wirelock.export.csharp_text import folded, summary
@@ -38,7 +38,7 @@ def export(program: Program, name: str, *, tests: bool) -> dict[str, str]:
     for protocol in program.protocols:
         body = list(_protocol(program, protocol, book, written))
         told = [f"// {protocol.name} v{item.number}: {item.digest}" for item in protocol.versions]
-        found[f"{book.type_name(f'{pascal(protocol.name)}Protocol')}.cs"] = _file(body, told, namespace)
+        found[f"{class_name(protocol, book)}.cs"] = _file(body, told, namespace)
     needed = _needed(program, "\n".join(found.values()))
     shared = ["Fault", "Hello", "Json", "Wire", *(["SmallestThree"] if "pose" in needed else [])]
     for part in (*shared, *(["Runner"] if tests else [])):

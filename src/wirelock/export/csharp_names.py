@@ -42,6 +42,9 @@ MEMBERS: Final = _words("""
     Array BitConverter BinaryPrimitives MemoryExtensions SmallestThree System
 """)
 """Names of members that a record has anyway, and of classes that its functions call."""
+OWN: Final = ("",)
+OF_PROTOCOL: Final = ("Protocol", "Message", "Codecs")
+"""What the names of a protocol's classes end with."""
 LOCALS: Final = frozenset({"reader", "writer", "data", "bytes", "at", "end", "json", "record"})
 """Names of parameters, and of locals that the program does not know."""
 INTEGERS: Final = {
@@ -58,18 +61,29 @@ class Book:
         self.enumerations = {item.name: item for item in program.enumerations}
         self.choices = {choice.name: choice for record in program.records for choice in choices_in(record)}
         self._types: dict[str, str] = {}
-        for declared in (*self.records, *self.enumerations, *self.choices):
-            self.type_name(declared)
+        self._taken = set(TYPES | MEMBERS)
+        for declared in (*self.records, *self.enumerations):
+            self._types[declared] = self.named(declared, OWN)
+        for declared in self.choices:
+            self._types[declared] = self.named(declared, (*OWN, "Kind"))
+        self.protocols = {item.name: self.named(item.name, OF_PROTOCOL) for item in program.protocols}
+        """What the classes of a protocol begin with."""
         self._fields: dict[str, dict[str, str]] = {}
         self._members: dict[str, tuple[tuple[str, int], ...]] = {}
         self._cases: dict[str, tuple[str, ...]] = {}
 
     def type_name(self, name: str) -> str:
-        """Return the name of a record, an enumeration, a choice, or another class of the export."""
-        if name not in self._types:
-            taken = {*self._types.values(), *(f"{item}Kind" for item in self._types.values())}
-            self._types[name] = unique(pascal(name), taken, TYPES | MEMBERS)
+        """Return the name of a record, an enumeration or a choice."""
         return self._types[name]
+
+    def named(self, name: str, endings: tuple[str, ...]) -> str:
+        """Return a name that no type has with one of these endings, and take it with all of them."""
+        wanted = unique(pascal(name), (), KEYWORDS)
+        found, number = wanted, 2
+        while self._taken & {f"{found}{ending}" for ending in endings}:
+            found, number = f"{wanted}{number}", number + 1
+        self._taken |= {f"{found}{ending}" for ending in endings}
+        return found
 
     def field(self, record: str, name: str) -> str:
         """Return the name of a record's field."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from wirelock.export.csharp_names import Book
 from wirelock.export.csharp_text import bytes_text, code, summary, text_literal
-from wirelock.export.names import pascal
 from wirelock.export.program import ProtocolDecl, TagField
 
 __all__ = ["class_name", "protocol_lines", "union_name"]
@@ -18,12 +17,12 @@ PIECE = 70
 
 def class_name(protocol: ProtocolDecl, book: Book) -> str:
     """Return the name of a protocol's class."""
-    return book.type_name(f"{pascal(protocol.name)}Protocol")
+    return f"{book.protocols[protocol.name]}Protocol"
 
 
 def union_name(protocol: ProtocolDecl, book: Book) -> str:
     """Return the name of the struct that holds a record of any version."""
-    return book.type_name(f"{pascal(protocol.name)}Message")
+    return f"{book.protocols[protocol.name]}Message"
 
 
 def protocol_lines(protocol: ProtocolDecl, book: Book) -> Iterator[str]:

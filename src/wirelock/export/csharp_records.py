@@ -53,10 +53,17 @@ def enumeration_lines(enumeration: Enumeration, book: Book) -> Iterator[str]:
     for number, (member, value) in enumerate(book.members(enumeration)):
         if number:
             yield ""
-        yield from summary(f"{value}." if not enumeration.flags else f"0x{value:02X}.", STEP)
+        yield from summary(_member_note(value, flags=enumeration.flags), STEP)
         text = f"0x{value:02X}" if enumeration.flags else integer_text(value)
         yield f"{STEP}{member} = {text},"
     yield "}"
+
+
+def _member_note(value: int, *, flags: bool) -> str:
+    if not flags:
+        return f"Value {value}."
+    bits = [str(bit) for bit in range(value.bit_length()) if value >> bit & 1]
+    return f"Bit{'s' if len(bits) > 1 else ''} {', '.join(bits)}." if bits else "No flag."
 
 
 def choice_lines(choice: v.ChoiceType, book: Book) -> Iterator[str]:

@@ -11,7 +11,6 @@ from wirelock.export.csharp_names import Book
 from wirelock.export.csharp_protocols import class_name
 from wirelock.export.csharp_text import bytes_text, code, text_literal
 from wirelock.export.csharp_values import Values
-from wirelock.export.names import pascal
 from wirelock.export.program import Function, Program, ProtocolDecl, VersionDecl
 
 __all__ = ["codec_lines"]
@@ -26,7 +25,7 @@ def codec_lines(program: Program, book: Book) -> Iterator[str]:
     yield f"{STEP}private static readonly Codecs[] All ="
     yield f"{STEP}{{"
     for protocol in program.protocols:
-        yield f"{STEP * 2}new {pascal(protocol.name)}Codecs(),"
+        yield f"{STEP * 2}new {book.protocols[protocol.name]}Codecs(),"
     yield f"{STEP}}};"
     yield "}"
     for protocol in program.protocols:
@@ -53,12 +52,14 @@ def codec_lines(program: Program, book: Book) -> Iterator[str]:
 
 def _codecs(protocol: ProtocolDecl, book: Book) -> Iterator[str]:
     name = class_name(protocol, book)
-    versions = ", ".join(f"new {pascal(protocol.name)}CodecV{item.number}()" for item in protocol.versions)
+    versions = ", ".join(
+        f"new {book.protocols[protocol.name]}CodecV{item.number}()" for item in protocol.versions
+    )
     if protocol.tag:
         reading = f"return {name}.TryReadVersion(data, newest, out version, out fault);"
     else:
         reading = 'throw new FormatException(Name + " has no tag");'
-    yield from code(f"""internal sealed class {pascal(protocol.name)}Codecs : Codecs
+    yield from code(f"""internal sealed class {book.protocols[protocol.name]}Codecs : Codecs
 {{
     internal override string Name => {name}.Name;
 
@@ -77,7 +78,7 @@ def _codecs(protocol: ProtocolDecl, book: Book) -> Iterator[str]:
 
 def _codec(program: Program, protocol: ProtocolDecl, version: VersionDecl, book: Book) -> Iterator[str]:
     name = book.type_name(version.record)
-    yield from code(f"""internal sealed class {pascal(protocol.name)}CodecV{version.number} : Codec
+    yield from code(f"""internal sealed class {book.protocols[protocol.name]}CodecV{version.number} : Codec
 {{
     private {name} record;
 

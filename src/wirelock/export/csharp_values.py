@@ -217,7 +217,9 @@ class Values(Arithmetic):
                 assert not isinstance(at, str | bool) and not isinstance(end, str | bool)
                 told = [self.slice(at, v.Op("-", (end, at), 0, MAX_LENGTH)), *map(self._argument, rest)]
             case "find_mark" | "strip_nuls" | "filled":
-                told = [self.data, *map(self._argument, arguments)]
+                at, end, more = arguments
+                assert not isinstance(at, str | bool) and not isinstance(end, str | bool)
+                told = [self.data, self.position(at), self.position(end), self._argument(more)]
             case "contains_mark":
                 content, size, mark = arguments
                 assert not isinstance(size, str | bool)
