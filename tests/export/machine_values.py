@@ -211,7 +211,9 @@ class Values:
         assert value.name in self.memory.program.runtime, f"{value.name} is not listed in the program"
         found: list[Any] = []
         for item in value.arguments:
-            if isinstance(item, v.Octets):
+            if value.name == "integer_fits" and isinstance(item, v.Number):
+                found.append(int(self.value(item.of)))
+            elif isinstance(item, v.Octets):
                 found.append(item.value)
             else:
                 found.append(item if isinstance(item, str | bool) else self.value(item))

@@ -308,8 +308,8 @@ Runtime: TypeAlias = Literal[
 """Functions of the runtime that every language has; all are pure:
 
 integer_fits(value, low: Int, high: Int) -> bool: an integer field, or an enumeration's Number, is an integer
-    in low..high. A language whose type of the field holds just those leaves the test out; one whose numbers
-    are no integers looks for that too
+    in low..high, whatever the interval of the value says: that only holds from here on. A language whose type
+    of the field holds just those leaves the test out; one whose numbers are no integers looks for that too
 find_mark(at, end, mark: Octets) -> the byte in `data` at which the mark lies first, in steps of its length
     from `at`, or -1
 strip_nuls(at, end, unit) -> the end without the NULs there, in units of so many bytes from the end's side, as
@@ -326,7 +326,7 @@ scaled_fits(value, multiply, add, divide, low, high) -> bool: some integer in lo
 scaled_raw(value, multiply, add, divide) -> that integer: codec.scaled.raw_of
 contains_mark(value, size, mark: Octets) -> bool: whether a mark lies in steps of its length in the bytes of a
     bytes value, or of a text in its encoding, which are `size`
-ends_in_nuls(value, unit) -> bool: whether the last `unit` of those bytes are all zero; false where there are less
+ends_in_nuls(value, unit) -> bool: whether the last `unit` of those bytes are all zero; false of fewer bytes
 varint_size(raw) -> 1..10
 """
 

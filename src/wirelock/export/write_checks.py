@@ -60,13 +60,15 @@ def within(value: v.Value, low: int, high: int) -> v.Value:
     return all_of(tests)
 
 
-def integer_check(value: v.Value, low: int, high: int, place: st.Place) -> list[st.Statement]:
+def integer_check(
+    value: v.Value, low: int, high: int, place: st.Place, code: str = "out-of-range"
+) -> list[st.Statement]:
     """Check that an integer fits its width: one of a field by its type too, one that is computed."""
     if isinstance(value, v.Member | v.Item | v.Within | v.CaseOf | v.Number):
         fits: v.Value = v.Call("integer_fits", (value, v.Int(low), v.Int(high)), v.BoolType())
     else:
         fits = within(value, low, high)
-    return fail_if(negated(fits), "out-of-range", place)
+    return fail_if(negated(fits), code, place)
 
 
 def float_check(kind: Float, value: v.Value, place: st.Place) -> list[st.Statement]:

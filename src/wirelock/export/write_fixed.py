@@ -177,6 +177,7 @@ class FixedWriter:
         assert integer is not None
         if isinstance(kind, Enum | Mapping):
             known = is_member(seen, (raw for _, raw in kind.members))
+            block.add(*integer_check(seen, integer.lowest, integer.highest, place, "unknown-member"))
             block.add(*fail_if(negated(known), "unknown-member", place))
         else:
             block.add(*integer_check(seen, integer.lowest, integer.highest, place))
