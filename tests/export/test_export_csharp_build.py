@@ -1,4 +1,4 @@
-"""Codecs in C# write records, and refuse what cannot be sent, as the machine does: records written out in C#."""
+"""Codecs in C# write records, and refuse what cannot be sent, as the machine does: records in C# source."""
 
 from __future__ import annotations
 

@@ -31,9 +31,9 @@ TYPES: Final = _words("""
     Disagreement Hello JsonNumber JsonObject JsonReader JsonText Runner Teller Hex Codec Codecs GoldenFiles
     Array ArgumentException ArgumentOutOfRangeException BinaryPrimitives BitConverter Console Convert
     Comparer CultureInfo Dictionary Encoding Exception File FormatException HashCode IEquatable IOException
-    KeyValuePair List Math MemoryExtensions NumberStyles Object ReadOnlySpan SortedList Span StreamReader
-    StreamWriter String StringBuilder StringComparer System TextWriter UTF8Encoding UTF32Encoding
-    UnauthorizedAccessException
+    KeyValuePair List Math MemoryExtensions MethodImpl MethodImplOptions NumberStyles Object ReadOnlySpan
+    SortedList Span StreamReader StreamWriter String StringBuilder StringComparer System TextWriter
+    UTF8Encoding UTF32Encoding UnauthorizedAccessException
 """)
 """Names of types that the code uses without their namespace."""
 MEMBERS: Final = _words("""

@@ -1,5 +1,6 @@
 // Why bytes are refused or a record cannot be sent: the same words, places and precedence as the server's.
 using System;
+using System.Runtime.CompilerServices;
 
 namespace NAMESPACE
 {
@@ -141,26 +142,29 @@ CODES
         /// Put <paramref name="outer"/> before the path of what a nested record has put here since there were
         /// <paramref name="before"/> faults. Returns <paramref name="done"/>, which says whether to go on.
         /// </summary>
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
         internal bool Inside(string outer, int before, bool done)
         {
             if (Count != before)
             {
-                path = Join(outer, path);
+                Prepend(outer);
             }
             return done;
         }
 
         /// <summary>The same for an element of a list.</summary>
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
         internal bool Inside(string list, int index, int before, bool done)
         {
             if (Count != before)
             {
-                path = Join(list + "[" + index + "]", path);
+                Prepend(list, index);
             }
             return done;
         }
 
         /// <summary>Hand out the fault. Returns whether there is none.</summary>
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
         internal bool Finish(out Fault fault)
         {
             fault = Count == 0 ? default(Fault) : new Fault(code, path, place, bit);
@@ -175,6 +179,10 @@ CODES
             }
             return inner[0] == '[' || inner[0] == '#' || outer.Length == 0 ? outer + inner : outer + "." + inner;
         }
+
+        private void Prepend(string outer) => path = Join(outer, path);
+
+        private void Prepend(string list, int index) => path = Join(list + "[" + index + "]", path);
 
         private void Put(int newRank, string newCode, string newPath, int newPlace, int newBit)
         {

@@ -1,6 +1,7 @@
 // What the codecs call: bytes read and written, integers of odd widths, and what C# has no function for.
 using System;
 using System.Buffers.Binary;
+using System.Runtime.CompilerServices;
 using System.Text;
 
 namespace NAMESPACE
@@ -33,6 +34,7 @@ namespace NAMESPACE
         }
 
         /// <summary>Hand out the fault of a record that should be all of the data; returns whether it is one.</summary>
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
         internal bool Finish(bool read, out Fault fault)
         {
             if (read && Next != Data.Length)
