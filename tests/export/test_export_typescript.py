@@ -308,12 +308,12 @@ def test_quaternions_are_encoded_and_decoded_bit_for_bit(command: list[str]) -> 
     packets: list[tuple[int, bool, list[int]]] = []
     for (bits, canonical, q), line in zip(asked, lines, strict=True):
         try:
-            packet = quaternion.encode(*q, bits=bits, canonical=canonical)
+            packet = [*quaternion.encode(*q, bits=bits, canonical=canonical)]
         except EncodeError as error:
             assert line == f"fault {error.code}"
         else:
             assert line == f"ok {' '.join(map(str, packet))}", (bits, canonical, words(*q))
-            packets.append((bits, canonical, list(packet)))
+            packets.append((bits, canonical, packet))
     for bits, canonical, packet in packets[::5]:  # and some that no encoder wrote
         spoiled = [*packet]
         spoiled[dice.randrange(4)] = dice.randrange(-(1 << bits - 1), 1 << bits - 1)
@@ -323,11 +323,11 @@ def test_quaternions_are_encoded_and_decoded_bit_for_bit(command: list[str]) -> 
     )
     for (bits, canonical, packet), line in zip(packets, answers(command, [*told]), strict=True):
         try:
-            q = quaternion.decode(*packet, bits=bits, canonical=canonical)
+            unit = quaternion.decode(*packet, bits=bits, canonical=canonical)
         except DecodeError as error:
             assert line == f"fault {error.code}"
         else:
-            assert line == f"ok {words(*q)}", (bits, canonical, packet)
+            assert line == f"ok {words(*unit)}", (bits, canonical, packet)
 
 
 def test_floats_keep_their_bits(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ PACKAGES = {
         "prettier@3.6.2", "eslint@9.37.0", "@eslint/js@9.37.0", "typescript-eslint@8.46.0", "typescript@5.9.3",
     ],
 }  # fmt: skip
-"""Installed together: the oldest compiler that the code is for, the current one, and what judges style."""
+"""Installed together: the oldest compiler that the code is for, the current one, what judges style."""
 OPTIONS = {
     "strict": True, "exactOptionalPropertyTypes": True, "noUncheckedIndexedAccess": True,
     "verbatimModuleSyntax": True, "isolatedModules": True, "erasableSyntaxOnly": True,
@@ -95,4 +95,4 @@ def answers(command: Sequence[str], requests: Sequence[str]) -> list[str]:
         [*command, "lines"], input="".join(f"{item}\n" for item in requests), capture_output=True, text=True
     )
     assert not run.returncode, run.stderr[-2000:]
-    return run.stdout.splitlines()
+    return run.stdout.removesuffix("\n").split("\n")  # text may hold other ends of lines

@@ -6,10 +6,10 @@ import copy
 import re
 
 from wirelock.export.program import ProtocolDecl, VersionDecl
+from wirelock.export.typescript_expressions import quoted
 from wirelock.export.typescript_layout import Doc, arguments, render
 from wirelock.export.typescript_module import Module
 from wirelock.export.typescript_statements import function_text
-from wirelock.export.typescript_values import quoted
 
 __all__ = ["golden_text"]
 

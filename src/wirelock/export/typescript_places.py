@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from wirelock.export import statements as st
@@ -16,208 +16,34 @@ from wirelock.export import values as v
 from wirelock.export.expressions import of_type
 from wirelock.export.names import camel
 from wirelock.export.program import Function
+from wirelock.export.typescript_assignments import (
+    Path,
+    all_assigned,
+    always_assigned,
+    assigned,
+    base_of,
+    fixed_lists,
+    grown,
+    is_made_at_once,
+    latest,
+    path_of,
+    values_read,
+)
+from wirelock.export.typescript_expressions import Text, quoted
+from wirelock.export.typescript_facts import declared_in
 from wirelock.export.typescript_layout import Doc, arguments
 from wirelock.export.typescript_module import nodes_in
-from wirelock.export.typescript_values import Text, quoted
 
 if TYPE_CHECKING:
-    from wirelock.export.typescript_statements import Printer
+    from wirelock.export.typescript_blocks import Blocks
 
-__all__ = ["Path", "Places", "ends", "path_of"]
-
-Path = tuple[str, ...]
-"""The names of fields from the record that is read inwards."""
-
-
-def path_of(value: v.Value) -> Path | None:
-    """Return the path of a field of the record that is read; None for anything else."""
-    match value:
-        case v.Self():
-            return ()
-        case v.Member(of=of, name=name):
-            outer = path_of(of)
-            return None if outer is None else (*outer, name)
-    return None
-
-
-def _base(target: v.Value) -> Path | None:
-    """Return the path of the field that is given a value by one for an option or a case of it."""
-    while isinstance(target, v.Within | v.CaseOf):
-        target = target.of
-    return path_of(target)
-
-
-def is_made_at_once(kind: v.Type | None, inline: Collection[str]) -> bool:
-    """Whether a choice has its value as soon as its case is known: none, a fixed list, an inline record."""
-    match kind:
-        case None:
-            return True
-        case v.ListType(size=size):
-            return size is not None
-        case v.RecordType(name=name):
-            return name in inline
-    return False
-
-
-def _assigned(statement: st.Statement, inline: frozenset[str]) -> Path | None:
-    """Return the path of the field that a statement itself sets."""
-    match statement:
-        case st.Set(target=v.Which(of=of), value=v.Int(value=number)):
-            kind = of_type(of)
-            assert isinstance(kind, v.ChoiceType)
-            return _base(of) if is_made_at_once(kind.cases[number][1], inline) else None
-        case st.Set(target=v.Local()):
-            return None
-        case st.Set(target=target) | st.Allocate(target=target) | st.Read(target=target):
-            return _base(target)
-    return None
-
-
-def _inner(statement: st.Statement) -> Iterator[tuple[st.Statement, ...]]:
-    """Yield the blocks inside a statement."""
-    match statement:
-        case st.When(then=then, otherwise=otherwise):
-            yield from (then, otherwise)
-        case st.Pick(cases=cases, otherwise=otherwise):
-            yield from (*(body for _, body in cases), otherwise)
-        case st.For(body=body) | st.While(body=body):
-            yield body
-
-
-def _grown(statement: st.Statement) -> Iterator[v.Value]:
-    """Yield the lists that a loop extends, and no loop inside of it."""
-    if isinstance(statement, st.For | st.While):
-        yield from _extended(statement.body)
-
-
-def _extended(body: Sequence[st.Statement]) -> Iterator[v.Value]:
-    for item in body:
-        if isinstance(item, st.Extend):
-            yield item.target
-        elif not isinstance(item, st.For | st.While):
-            for inner in _inner(item):
-                yield from _extended(inner)
-
-
-def _all(statement: st.Statement, inline: frozenset[str]) -> Iterator[Path]:
-    """Yield the path of every field that a statement sets, at any depth."""
-    found = _assigned(statement, inline)
-    if found:
-        yield found
-    for target in _grown(statement):
-        base = _base(target)
-        if base:
-            yield base
-    for body in _inner(statement):
-        for item in body:
-            yield from _all(item, inline)
-
-
-def ends(body: Sequence[st.Statement]) -> bool:
-    """Whether nothing runs behind a block."""
-    match body[-1] if body else None:
-        case st.Fail() | st.Return() | st.Break():
-            return True
-        case st.When(then=then, otherwise=otherwise):
-            return ends(then) and ends(otherwise)
-        case st.Pick(cases=cases, otherwise=otherwise):
-            return ends(otherwise) and all(ends(item) for _, item in cases)
-    return False
-
-
-def _always(body: Sequence[st.Statement], path: Path, inline: frozenset[str]) -> bool:
-    """Whether a block sets a field on every way through it."""
-    for statement in body:
-        if _assigned(statement, inline) == path or any(_base(item) == path for item in _grown(statement)):
-            return True
-        match statement:
-            case st.When() | st.Pick():
-                blocks = [*_inner(statement)]
-                if all(ends(block) or _always(block, path, inline) for block in blocks):
-                    return True
-    return False
-
-
-def _lists(target: v.Value) -> Iterator[v.Value]:
-    """Yield the lists of a fixed size in which a target is an element, the outermost first."""
-    match target:
-        case v.Item(of=of):
-            yield from _lists(of)
-            kind = of_type(of)
-            if isinstance(kind, v.ListType) and kind.size is not None and _is_plain(of):
-                yield of
-        case v.Member(of=of) | v.Within(of=of) | v.CaseOf(of=of):
-            yield from _lists(of)
-
-
-def _is_plain(value: v.Value) -> bool:
-    """Whether a value is there without an option or a choice that could be otherwise."""
-    match value:
-        case v.Self():
-            return True
-        case v.Member(of=of):
-            return path_of(of) is not None
-        case v.Item(of=of):
-            return _is_plain(of)
-    return False
-
-
-def _declared(node: object) -> Iterator[str]:
-    match node:
-        case st.Let(local=local) | st.Var(local=local) | st.ReadVarint(local=local) | st.For(index=local):
-            yield local.name
-
-
-def _latest(body: Sequence[st.Statement], inline: frozenset[str]) -> dict[Path, int]:
-    """Return the number of the last statement of a block that gives a field its value on every way."""
-    found: dict[Path, int] = {}
-    paths = {path for statement in body for path in _all(statement, inline)}
-    for number, statement in enumerate(body):
-        if isinstance(statement, st.Read) and isinstance(statement.target, v.Self):
-            found |= dict.fromkeys(paths, number)
-        for path in paths:
-            if _always((statement,), path, inline):
-                found[path] = number
-    return found
-
-
-def _values(node: object) -> tuple[object, ...]:
-    """Return the values that statements read, without the targets that they only give a value."""
-    match node:
-        case tuple():
-            return tuple(item for part in node for item in _values(part))
-        case st.Set(target=target, value=value):
-            return (value, *_indices(target))
-        case st.Read():
-            return (node.at, node.end, node.steps, node.arguments, *_indices(node.target))
-        case st.Allocate(target=target, count=count):
-            return (count, *_indices(target))
-        case st.When(condition=condition, then=then, otherwise=otherwise):
-            return (condition, *_values(then), *_values(otherwise))
-        case st.Pick(value=value, cases=cases, otherwise=otherwise):
-            return (value, *(item for _, body in cases for item in _values(body)), *_values(otherwise))
-        case st.For(count=count, body=body):
-            return (count, *_values(body))
-        case st.While(condition=condition, body=body):
-            return (condition, *_values(body))
-        case st.Extend(size=size):
-            return (size,)
-    return (node,)
-
-
-def _indices(target: v.Value) -> tuple[object, ...]:
-    match target:
-        case v.Item(of=of, index=index):
-            return (index, *_indices(of))
-        case v.Member(of=of) | v.Within(of=of) | v.CaseOf(of=of) | v.Which(of=of):
-            return _indices(of)
-    return ()
+__all__ = ["Places"]
 
 
 class Places:
     """The fields of one record, while it is read."""
 
-    def __init__(self, printer: Printer, function: Function) -> None:
+    def __init__(self, printer: Blocks, function: Function) -> None:
         self.printer = printer
         self.module = printer.module
         self.body = function.body
@@ -230,17 +56,17 @@ class Places:
         self.dead: frozenset[Path] = frozenset()
         """The fields that the statement of the outermost block sets for nothing: a later one sets them."""
         self.inline = frozenset(item.name for item in self.module.program.records if not item.functions)
-        self.latest = _latest(self.body, self.inline)
+        self.latest = latest(self.body, self.inline)
         self.counts = Counter(
             path
             for number, statement in enumerate(self.body)
-            for path in _all(statement, self.inline)
+            for path in all_assigned(statement, self.inline)
             if number >= self.latest.get(path, 0)
         )
         self.constants = {
             path
             for statement in self.body
-            for path in [_assigned(statement, self.inline), *map(_base, _grown(statement))]
+            for path in [assigned(statement, self.inline), *map(base_of, grown(statement))]
             if path and self.counts[path] == 1
         }
         self.read_here: set[Path] = set()
@@ -251,15 +77,17 @@ class Places:
         if self.printer.depth == 0:
             number = next((at for at, item in enumerate(self.body) if item is statement), None)
             if number is not None:
-                self.read_here = {path for node in nodes_in(_values((statement,))) if (path := path_of(node))}
+                self.read_here = {
+                    path for node in nodes_in(values_read((statement,))) if (path := path_of(node))
+                }
                 self.dead = frozenset(
-                    path for path in _all(statement, self.inline) if number < self.latest.get(path, 0)
+                    path for path in all_assigned(statement, self.inline) if number < self.latest.get(path, 0)
                 )
-            for path in dict.fromkeys(_all(statement, self.inline)):
+            for path in dict.fromkeys(all_assigned(statement, self.inline)):
                 known = path in self.constants or path in self.variables or path in self.dead
                 if not known:
                     self._let(path)
-        for target in _grown(statement):
+        for target in grown(statement):
             if target not in self.aliases:
                 self.list(target)
 
@@ -269,11 +97,11 @@ class Places:
 
     def _fresh(self, statement: st.Statement) -> Iterator[v.Value]:
         """Yield the lists of a fixed size that a statement fills, and that are there from the start."""
-        inner = {name for node in nodes_in(statement) for name in _declared(node)}
+        inner = {name for node in nodes_in(statement) for item in declared_in(node) for name in [item.name]}
         for node in nodes_in(statement):
             match node:
                 case st.Set(target=target) | st.Read(target=target):
-                    for found in _lists(target):
+                    for found in fixed_lists(target):
                         own = {item.name for item in nodes_in(found) if isinstance(item, v.Local)}
                         if found not in self.given and not own & inner:
                             yield found
@@ -289,7 +117,7 @@ class Places:
         kind = self._type(path)
         name = self.variable(path)
         told = self.module.type(kind)
-        start = "" if _always(self.body, path, self.inline) else f" = {self.module.default(kind)}"
+        start = "" if always_assigned(self.body, path, self.inline) else f" = {self.module.default(kind)}"
         if start and isinstance(kind, v.OptionType):
             start = " = null"
         self.printer.add(f"let {name}: {told}{start};")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from wirelock.export import values as v
 from wirelock.export.names import camel, pascal, screaming, unique
 from wirelock.export.program import FixedDecl, ProtocolDecl, RecordDecl
+from wirelock.export.typescript_expressions import quoted
 from wirelock.export.typescript_layout import Doc, arguments, octets, render, table
 from wirelock.export.typescript_module import Module
 from wirelock.export.typescript_text import doc_comment, indented
-from wirelock.export.typescript_values import quoted
 
 __all__ = ["protocol_text", "version_text"]
 
