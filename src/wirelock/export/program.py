@@ -76,7 +76,8 @@ class Function:
 class RecordDecl:
     """One record: its fields, constants and functions.
 
-    A record of fixed `size` has load and store; every record has read, write and tell. `allocates` says
+    A record of fixed `size` has load, and store where every value has a fixed place; every record has read,
+    write and tell. `allocates` says
     whether reading one takes memory for lists (in C: from the arena). `depth` is how many steps its longest
     path has. A record that is no whole bytes, or starts within one, and the values of a Sequence have no
     functions at all: those of the record around them do what is to be done.
