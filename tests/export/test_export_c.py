@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import platform
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from construct import Const, CString, Int8ub, Struct
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from protocol import PROTOCOLS
 from tests.export.machine import Machine
 from tests.export.test_export_read import wanted
-from tests.export.toolchain_c import CHECKED, COMPILERS, FASTEST, WARNINGS, ask, build
+from tests.export.toolchain_c import CHECKED, COMPILERS, EXCESS, FASTEST, ask, build
 from tests.strategies import layouts, lowered, mutated, name_layout, samples
-from wirelock import quaternion
+from wirelock import Protocol, Record, derived, quaternion
 from wirelock.errors import DecodeError, ExportError
 from wirelock.export.c import export
 from wirelock.export.declare import program, program_of
@@ -26,9 +28,11 @@ from wirelock.layout.walk import walk
 FIXTURES = sorted(Path("fixtures").glob("*/v*.json"))
 PROGRAM = program(PROTOCOLS, target="c")
 BUILDS = [(compiler, flags) for compiler in COMPILERS for flags in (CHECKED, FASTEST)]
+if platform.machine() in ("x86_64", "AMD64"):
+    BUILDS.append(("gcc", EXCESS))
 
 
-@pytest.fixture(scope="module", params=BUILDS, ids=lambda item: f"{item[0]}{item[1][0]}")
+@pytest.fixture(scope="module", params=BUILDS, ids=lambda item: "".join((item[0], *item[1][:2])))
 def runner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     compiler, flags = request.param
     return build(export(PROGRAM, "game", tests=True), tmp_path_factory.mktemp("c"), compiler, flags)
@@ -120,8 +124,130 @@ def test_two_headers_stand_beside_each_other(compiler: str, tmp_path: Path) -> N
     source = (
         f"{includes}int main(void)\n{{\n    return OLD_ROTATION_V1_SIZE - NEW_GAME_ROTATION_V1_SIZE;\n}}\n"
     )
-    command = build({**files, "both_test.c": source}, tmp_path, compiler, (*WARNINGS, "-O1"))
+    command = build({**files, "both_test.c": source}, tmp_path, compiler, ("-O1",))
     assert subprocess.run(command).returncode == 0
+
+
+FACE = """
+#include <stdio.h>
+#include "game.h"
+
+static void tell(bool went, const game_fault *fault)
+{
+    if (went) {
+        puts("went through");
+    } else {
+        const int byte = fault->byte == GAME_NOWHERE ? -1 : (int)fault->byte;
+        printf("%s %d %d %s\\n", fault->code, byte, fault->bit, fault->path);
+    }
+}
+
+int main(void)
+{
+    static const uint8_t snapshot[] = {SNAPSHOT};
+    static game_entity_v2 entities[2], one[1];
+    uint8_t data[GAME_ROTATION_V2_SIZE], bytes[sizeof snapshot];
+    size_t size;
+    game_fault fault;
+    game_snapshot_v2 held;
+    game_snapshot_record any;
+    game_rotation_v2 rotation = {0, 0, 0, 0, 0};
+    game_arena arena = game_arena_over(entities, sizeof entities), small = game_arena_over(one, sizeof one);
+    STEPS
+    return 0;
+}
+"""
+STEPS = [
+    ("game_rotation_v2_parse(NULL, 0, &rotation, &fault)", "truncated 0 7 flags"),
+    ("game_snapshot_parse(NULL, 0, &any, &arena, &fault)", "truncated 0 -1 magic"),
+    ("game_snapshot_v2_parse(snapshot, sizeof snapshot, &held, &small, &fault)", "no-memory 9 -1 entities"),
+    ("game_snapshot_parse(snapshot, sizeof snapshot, &any, &arena, &fault)", "went through"),
+    ("any.version == 2 && any.as.v2.entities.count == 2", "went through"),
+    ("(held = any.as.v2, game_snapshot_v2_build(&held, bytes, 0, &size, &fault))", "no-space -1 -1 "),
+    ("game_snapshot_v2_build(&held, bytes, sizeof bytes - 1, &size, &fault)", "no-space -1 -1 "),
+    ("game_snapshot_v2_build(&held, bytes, sizeof bytes, &size, &fault)", "went through"),
+    ("size == sizeof bytes && memcmp(bytes, snapshot, size) == 0", "went through"),
+    (
+        "(entities[1].rotation.a = entities[1].rotation.b = 32767,"
+        " game_snapshot_v2_build(&held, bytes, sizeof bytes, &size, &fault))",
+        "rule:reachable -1 -1 entities[1].rotation",
+    ),
+    (
+        "(entities[0].position.y = 1e9f, game_snapshot_v2_build(&held, bytes, sizeof bytes, &size, &fault))",
+        "out-of-range -1 -1 entities[0].position.y",
+    ),
+    (
+        "(entities[1].rotation.largest_index = 4,"
+        " game_snapshot_v2_build(&held, bytes, sizeof bytes, &size, &fault))",
+        "out-of-range -1 -1 entities[1].rotation.largest_index",
+    ),
+    ("(rotation.flags = 64, game_rotation_v2_build(&rotation, data, &fault))", "out-of-range -1 -1 flags"),
+    ("(rotation.flags = 63, game_rotation_v2_build(&rotation, data, &fault))", "went through"),
+    ("data[0] == 0xFC", "went through"),
+]
+"""What a program calls, in this order, and how it ends: code, byte, bit and path of the fault."""
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_what_a_program_is_told(compiler: str, tmp_path: Path) -> None:
+    entity = "1, 0, " + "0, " * 12 + "0, " + "0, " * 6
+    octets = "'W', 'S', 2, 0, 0, 0, 0, 2, 0, " + 2 * entity
+    steps = "\n    ".join(f"tell({step}, &fault);" for step, _ in STEPS)
+    source = FACE.replace("SNAPSHOT}", f"{octets}}}").replace("STEPS", steps)
+    command = build({**export(PROGRAM, "game", tests=False), "face_test.c": source}, tmp_path, compiler)
+    found = subprocess.run(command, capture_output=True, text=True)
+    assert found.stdout.splitlines() == [told for _, told in STEPS], found.stderr
+
+
+class Ping(
+    Record, layout=Struct("magic" / Const(b"PI"), "version" / Const(1, Int8ub), "text" / CString("utf-8"))
+):
+    magic: bytes = derived()
+    version: int = derived()
+    text: str
+
+
+PINGS = Protocol("ping", {1: Ping}, tag=("magic", "version"), repeats=True)
+ONE = b"PI\1a\0"
+DATAGRAMS = [ONE, 2 * ONE, b"", ONE + b"PI", ONE + b"XX\1", ONE + b"PI\2", ONE[:-1], ONE + ONE[:-1], b"X"]
+ALL = """
+#include <stdio.h>
+#include <stdlib.h>
+#include "game.h"
+
+int main(int count, char **words)
+{
+    uint8_t data[64];
+    size_t size = 0, at = 0, number = 0;
+    game_ping_record record;
+    game_fault fault;
+    for (; count == 2 && words[1][2 * size] != 0; size++) {
+        const char digits[] = {words[1][2 * size], words[1][2 * size + 1], 0};
+        data[size] = (uint8_t)strtol(digits, NULL, 16);
+    }
+    do {
+        if (!game_ping_protocol_next(data, size, &at, number, &record, &fault)) {
+            printf("%s %d %s\\n", fault.code, (int)fault.byte, fault.path);
+            return 0;
+        }
+        number++;
+    } while (at < size);
+    printf("%d\\n", (int)number);
+    return 0;
+}
+"""
+
+
+def test_the_records_of_a_datagram(tmp_path: Path) -> None:
+    files = export(program([PINGS], target="c"), "game", tests=False)
+    command = build({**files, "all_test.c": ALL}, tmp_path)
+    for datagram in DATAGRAMS:
+        try:
+            wanted = str(len([*PINGS.parse_all(datagram)]))
+        except DecodeError as error:
+            wanted = f"{error.code} {error.byte} {error.path}"
+        found = subprocess.run([*command, datagram.hex()], capture_output=True, text=True)
+        assert found.stdout == f"{wanted}\n", (datagram, found.stderr)
 
 
 @settings(

@@ -23,6 +23,9 @@ CHECKED: Final = ("-O0", "-g", "-fsanitize=address,undefined", "-fno-sanitize-re
 FASTEST: Final = ("-O3", "-march=native", "-ffp-contract=fast")
 """What could change a byte: vectors, and fused multiply-add wherever the compiler may."""
 
+EXCESS: Final = ("-O2", "-mfpmath=387")
+"""The x87's arithmetic, which keeps more bits of a float than a float has."""
+
 
 def build(
     files: Mapping[str, str], folder: Path, compiler: str = "gcc", flags: Sequence[str] = CHECKED

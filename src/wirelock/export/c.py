@@ -26,13 +26,16 @@ def export(program: Program, name: str, *, tests: bool) -> dict[str, str]:
     prefix, header = snake(name), f"{name}.h"
     names = Names(program, prefix, reserved())
     functions = Functions(program, names)
+    repeated = {
+        item.record for protocol in program.protocols if protocol.repeats for item in protocol.versions
+    }
     types, made = [], []
     for item in program.enumerations:
         types.append(_enumeration(item, names))
     for record in program.records:
         types += _record(record, names)
         made += [Writer(functions, record, function).text() for function in functions.study(record)]
-        made += record_face(record, names, functions)
+        made += record_face(record, names, functions, repeats=record.name in repeated)
     for protocol in program.protocols:
         made += protocol_face(protocol, program, names)
     body = "\n\n".join(types + made)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from wirelock.export.c_functions import Functions, covers
 from wirelock.export.c_types import Names, comment, octets_literal, text_literal
 from wirelock.export.program import Program, ProtocolDecl, RecordDecl
@@ -15,11 +17,11 @@ def stands_alone(record: RecordDecl) -> bool:
     return bool(record.functions) and not record.parameters
 
 
-def record_face(record: RecordDecl, names: Names, functions: Functions) -> list[str]:
-    """Return the functions of a record that a program calls."""
+def record_face(record: RecordDecl, names: Names, functions: Functions, *, repeats: bool) -> list[str]:
+    """Return the functions of a record that a program calls; with `repeats` a datagram may hold many."""
     if not stands_alone(record):
         return []
-    found = [_parse(record, names)]
+    found = [_parse(record, names), *([_next(record, names)] if repeats else [])]
     found.append(
         _build(record, names, functions) if record.size is None else _build_fixed(record, names, functions)
     )
@@ -45,6 +47,34 @@ static inline bool {own}_parse(
         (void)wl_fail(fault, "trailing-bytes", "", behind, -1);
     }}
     return fault->count == 0;
+}}"""
+
+
+_NEXT: Final = (
+    "Reads the record at byte `*at`, behind `number` others, and moves behind it: to be called as long as"
+    " `*at` is below the size, and once at least. Returns false with the fault where it is none."
+)
+
+
+def _next(record: RecordDecl, names: Names) -> str:
+    own = names.records[record.name]
+    arena, memory = (", wl_arena *arena", ", arena") if record.allocates else ("", "")
+    return f"""{comment(_NEXT)}
+static inline bool {own}_next(
+    const uint8_t *data, size_t size, size_t *at, size_t number, {own} *record{arena}, wl_fault *fault)
+{{
+    size_t behind;
+    wl_fault_clear(fault);
+    if (data == NULL) {{
+        data = (const uint8_t *)"";
+    }}
+    behind = {own}_read(data, *at, size, record{memory}, fault);
+    if (fault->count != 0) {{
+        wl_step_item(fault, number);
+        return false;
+    }}
+    *at = behind;
+    return true;
 }}"""
 
 
@@ -265,7 +295,7 @@ def _dispatch(protocol: ProtocolDecl, program: Program, names: Names) -> list[st
         f"Reads the one record of {protocol.name} that all of `data` is, in the version that its tag names."
         " Returns false with the fault where it is none."
     )
-    return [
+    found = [
         f"""{comment(f"A record of {protocol.name} in whichever version it came.")}
 typedef struct {{
     int32_t version;
@@ -285,3 +315,34 @@ static inline bool {own}_parse(
     }}
 }}""",
     ]
+    return [*found, _next_of_any(protocol, allocating, names)] if protocol.repeats else found
+
+
+def _next_of_any(protocol: ProtocolDecl, allocating: set[str], names: Names) -> str:
+    own, record = names.protocols[protocol.name], names.dispatch[protocol.name]
+    cases = "\n".join(
+        f"    case {item.number}:\n"
+        f"        return {names.records[item.record]}_next(data, size, at, number, &record->as.v{item.number}"
+        f"{', arena' if item.record in allocating else ''}, fault);"
+        for item in protocol.versions
+    )
+    arena = ", wl_arena *arena" if any(item.record in allocating for item in protocol.versions) else ""
+    return f"""{comment(_NEXT)}
+static inline bool {own}_next(
+    const uint8_t *data, size_t size, size_t *at, size_t number, {record} *record{arena}, wl_fault *fault)
+{{
+    if (data == NULL) {{
+        data = (const uint8_t *)"";
+    }}
+    record->version = {own}_version_of(data + *at, size - *at, fault);
+    switch (record->version) {{
+{cases}
+    default:
+        if (number != 0 && strcmp(fault->code, "foreign") == 0) {{
+            fault->code = "constant"; /* the datagram is ours: its first record was */
+        }}
+        fault->byte += *at;
+        wl_step_item(fault, number);
+        return false;
+    }}
+}}"""

@@ -36,6 +36,13 @@ _OWN: Final = frozenset(("data", "self", "fault", "arena", "output", "seen", "be
 """What functions call their own parameters and locals."""
 
 
+_FUNCTIONS: Final = (
+    "load", "read", "store", "write", "parse", "build", "next", "from_quaternion", "to_quaternion", "hello",
+    "negotiate", "tag_fault", "version_of",
+)  # fmt: skip
+"""What functions of a record or a protocol are called behind its name."""
+
+
 def comment(text: str, indent: str = "", width: int = 110) -> str:
     """Return text as a comment, broken into lines."""
     text = text.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?").replace("\\\n", "\n")
@@ -81,9 +88,9 @@ class Names:
         self.prefix = prefix
         self._taken = {f"{prefix}_{name}" for name in reserved}
         self._constants = {f"{prefix}_{name}".upper() for name in reserved}
-        self.records = {record.name: self.new(snake(record.name)) for record in program.records}
+        self.records = {record.name: self._owner(record.name) for record in program.records}
         self.enumerations = {item.name: self.new(snake(item.name)) for item in program.enumerations}
-        self.protocols = {item.name: self.new(snake(item.name)) for item in program.protocols}
+        self.protocols = {item.name: self._owner(item.name, "_protocol") for item in program.protocols}
         self.fields = {record.name: _fields(record) for record in program.records}
         self.dispatch = {item.name: self.new(f"{snake(item.name)}_record") for item in program.protocols}
         """Of each protocol, the type that holds a record of any version."""
@@ -97,6 +104,13 @@ class Names:
         """Return a new name of the header, for a type or a function."""
         found = unique(f"{self.prefix}_{name}", self._taken, KEYWORDS)
         self._taken.add(found)
+        return found
+
+    def _owner(self, name: str, otherwise: str = "") -> str:
+        """Return a new name with which those of functions begin, for a record or a protocol."""
+        found = snake(name)
+        found = self.new(found + otherwise if f"{self.prefix}_{found}" in self._taken else found)
+        self._taken |= {f"{found}_{word}" for word in _FUNCTIONS}
         return found
 
     def _all_constants(self, program: Program) -> Iterator[tuple[tuple[str, ...], str]]:
