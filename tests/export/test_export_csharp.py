@@ -299,7 +299,7 @@ HOSTILE = (
     "math", "wire", "array", "fault", "faults", "reader", "writer", "data", "bytes", "at", "end", "record",
     "value", "equals", "size", "encoded_size", "load", "read", "store", "write", "kind", "rank", "string",
     "object", "base", "event", "this", "namespace", "params", "get_type", "bit_converter", "fault_code",
-    "system", "math2", "hostile",
+    "system", "math2", "hostile", "constant", "checksum", "truncated",
 )  # fmt: skip
 
 

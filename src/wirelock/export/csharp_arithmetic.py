@@ -309,7 +309,7 @@ class Arithmetic:
         compute = OPERATORS[name].compute
         if isinstance(first, v.Int) and isinstance(second, v.Int):
             return bool(compute(first.value, second.value))
-        if first == second and isinstance(first, v.Local):
+        if first == second and isinstance(first, v.Local | v.Member):
             return bool(compute(0, 0))
         if isinstance(second, v.Int):
             kind = self.expression(first).type

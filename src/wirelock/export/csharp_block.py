@@ -209,7 +209,9 @@ class Block:
         name = statement.rank.capitalize()
         path, constant = path_text(statement.place.steps, self.values)
         since = "" if statement.over is None else self.values.text(statement.over)
-        call = self.fault(f"Note{name}", fault_code(statement.code), path, statement.place, since)
+        rules = self.book.fields(self.function.record) if statement.rank == "rule" else {}
+        code = rules.get(statement.code) or fault_code(statement.code)
+        call = self.fault(f"Note{name}", code, path, statement.place, since)
         if constant:
             yield f"{indent}{call};"
             return

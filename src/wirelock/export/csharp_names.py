@@ -90,10 +90,11 @@ class Book:
         return self.fields(record)[name]
 
     def fields(self, record: str) -> dict[str, str]:
-        """Return the names of a record's fields and constants, by those of the program."""
+        """Return the names of a record's fields, constants and rules' codes, by those of the program."""
         if record not in self._fields:
             declared = self.records[record]
             names = [item.name for item in declared.fields] + [item.name for item in declared.constants]
+            names += [f"rule:{rule.name}" for rule in declared.layout.rules]
             self._fields[record] = _distinct(names, MEMBERS | {self.type_name(record)})
         return self._fields[record]
 

@@ -11,7 +11,7 @@ from wirelock.export.csharp_text import bytes_text, code, integer_text, summary
 from wirelock.export.program import Enumeration, FixedDecl, Program, ProtocolDecl, RecordDecl
 from wirelock.schema.pose import SmallestThree
 
-__all__ = ["choice_lines", "enumeration_lines", "record_lines", "used_by"]
+__all__ = ["choice_lines", "enumeration_lines", "octet_lines", "record_lines", "used_by"]
 
 STEP = "    "
 
@@ -120,13 +120,20 @@ def record_lines(record: RecordDecl, book: Book, label: str) -> Iterator[str]:
     for function in record.functions:
         if function.kind != "tell":
             body += ["", *method(function, book, octets, STEP)]
-    constants = [
-        f"{STEP}private static readonly byte[] {named} = {bytes_text(value)};"
-        for value, named in octets.items()
-    ]
-    lines = [*constants, *(["", *body] if constants and body and body[0] else [*body])]
-    yield from lines[1:] if lines and not lines[0] else lines
+    if body and not body[0]:
+        del body[0]
+    yield from octet_lines(octets, body)
+    yield from body
     yield "}"
+
+
+def octet_lines(octets: dict[bytes, str], body: list[str]) -> Iterator[str]:
+    """Yield the constant bytes that some lines name."""
+    used = [(value, name) for value, name in octets.items() if any(f"{name})" in line for line in body)]
+    for value, name in used:
+        yield f"{STEP}private static readonly byte[] {name} = {bytes_text(value)};"
+    if used:
+        yield ""
 
 
 def _constants(record: RecordDecl, book: Book) -> Iterator[str]:
@@ -138,6 +145,11 @@ def _constants(record: RecordDecl, book: Book) -> Iterator[str]:
         yield ""
         yield from summary(item.note or f"The constant {item.name}.", STEP)
         yield f"{STEP}public {_constant(item, book.field(record.name, item.name))}"
+    for rule in record.layout.rules:
+        code = f"rule:{rule.name}"
+        yield ""
+        yield from summary(f"The code of a fault: {rule.message or f'{rule.name} does not hold'}.", STEP)
+        yield f'{STEP}public const string {book.field(record.name, code)} = "{code}";'
 
 
 def _constant(item: FixedDecl, name: str) -> str:

@@ -9,7 +9,8 @@ from wirelock.export import values as v
 from wirelock.export.csharp_arithmetic import BINDS, record_of
 from wirelock.export.csharp_names import Book
 from wirelock.export.csharp_protocols import class_name
-from wirelock.export.csharp_text import bytes_text, code, text_literal
+from wirelock.export.csharp_records import octet_lines
+from wirelock.export.csharp_text import code, text_literal
 from wirelock.export.csharp_values import Values
 from wirelock.export.program import Function, Program, ProtocolDecl, VersionDecl
 
@@ -44,9 +45,8 @@ def codec_lines(program: Program, book: Book) -> Iterator[str]:
         for function in record.functions:
             if function.kind == "tell":
                 lines += [*([""] if lines else []), *_Teller(function, book, octets).lines()]
-    for value, name in octets.items():
-        yield f"{STEP}private static readonly byte[] {name} = {bytes_text(value)};"
-    yield from ["", *lines] if octets else lines
+    yield from octet_lines(octets, lines)
+    yield from lines
     yield "}"
 
 

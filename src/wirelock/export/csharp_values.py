@@ -33,7 +33,7 @@ class Values(Arithmetic):
     def constant(self, octets: bytes) -> str:
         """Return the name of a static array of constant bytes."""
         if octets not in self.octets:
-            self.octets[octets] = f"Octets{len(self.octets) + 1}"
+            self.octets[octets] = f"_octets{len(self.octets) + 1}"
         return self.octets[octets]
 
     def expression(self, value: v.Value) -> Expr:
