@@ -1,10 +1,14 @@
-// rotation v1 and snapshot v1 as a TypeScript programmer writes them: the checks are those of the protocol.
+// rotation v1 and snapshot v2 as a TypeScript programmer writes them: the checks are those of the protocol.
 
 export interface Rotation {
   readonly largestIndex: number;
   readonly a: number;
   readonly b: number;
   readonly c: number;
+}
+
+export interface Pose extends Rotation {
+  readonly flags: number;
 }
 
 export interface Position {
@@ -15,9 +19,8 @@ export interface Position {
 
 export interface Entity {
   readonly id: number;
-  readonly flags: number;
   readonly position: Position;
-  readonly rotation: Rotation;
+  readonly rotation: Pose;
 }
 
 export interface Snapshot {
@@ -40,7 +43,7 @@ export class Refused {
 const REACHABLE_LIMIT = 2147354626;
 const ROTATION_SIZE = 7;
 const HEADER_SIZE = 9;
-const ENTITY_SIZE = 22;
+const ENTITY_SIZE = 21;
 const MAGIC = 0x5753;
 
 function inner(component: number): number {
@@ -55,18 +58,29 @@ function isReachable(a: number, b: number, c: number): boolean {
   return x + y + z + Math.max(x, y, z) <= REACHABLE_LIMIT;
 }
 
-function rotationAt(view: DataView, at: number, path: string): Rotation | Refused {
+function rotationAt(view: DataView, at: number): Rotation | Refused {
   const largestIndex = view.getUint8(at);
   if (largestIndex > 3) {
-    return new Refused("out-of-range", `${path}largest_index`, at);
+    return new Refused("out-of-range", "largest_index", at);
   }
   const a = view.getInt16(at + 1, true);
   const b = view.getInt16(at + 3, true);
   const c = view.getInt16(at + 5, true);
   if (!isReachable(a, b, c)) {
-    return new Refused("rule:reachable", path, at);
+    return new Refused("rule:reachable", "", at);
   }
   return { largestIndex, a, b, c };
+}
+
+function poseAt(view: DataView, at: number): Pose | Refused {
+  const first = view.getUint8(at);
+  const a = view.getInt16(at + 1, true);
+  const b = view.getInt16(at + 3, true);
+  const c = view.getInt16(at + 5, true);
+  if (!isReachable(a, b, c)) {
+    return new Refused("rule:reachable", "rotation", at);
+  }
+  return { flags: first >> 2, largestIndex: first & 3, a, b, c };
 }
 
 export function parseRotation(data: Uint8Array): Rotation | Refused {
@@ -77,7 +91,7 @@ export function parseRotation(data: Uint8Array): Rotation | Refused {
       data.length,
     );
   }
-  return rotationAt(new DataView(data.buffer, data.byteOffset, data.byteLength), 0, "");
+  return rotationAt(new DataView(data.buffer, data.byteOffset, data.byteLength), 0);
 }
 
 function isSignalling(bits: number): boolean {
@@ -95,27 +109,23 @@ function refusedCoordinate(view: DataView, at: number): Refused {
 }
 
 function entityAt(view: DataView, at: number): Entity | Refused {
-  const flags = view.getUint8(at + 2);
-  if ((flags & 0xc0) !== 0) {
-    return new Refused("not-canonical", "flags", at + 2);
-  }
-  const x = coordinate(view, at + 3);
+  const x = coordinate(view, at + 2);
   if (x === null) {
-    return refusedCoordinate(view, at + 3);
+    return refusedCoordinate(view, at + 2);
   }
-  const y = coordinate(view, at + 7);
+  const y = coordinate(view, at + 6);
   if (y === null) {
-    return refusedCoordinate(view, at + 7);
+    return refusedCoordinate(view, at + 6);
   }
-  const z = coordinate(view, at + 11);
+  const z = coordinate(view, at + 10);
   if (z === null) {
-    return refusedCoordinate(view, at + 11);
+    return refusedCoordinate(view, at + 10);
   }
-  const rotation = rotationAt(view, at + 15, "rotation.");
+  const rotation = poseAt(view, at + 14);
   if (rotation instanceof Refused) {
     return rotation;
   }
-  return { id: view.getUint16(at, true), flags, position: { x, y, z }, rotation };
+  return { id: view.getUint16(at, true), position: { x, y, z }, rotation };
 }
 
 export function parseSnapshot(data: Uint8Array): Snapshot | Refused {
@@ -123,7 +133,7 @@ export function parseSnapshot(data: Uint8Array): Snapshot | Refused {
   if (data.length < HEADER_SIZE) {
     return new Refused("truncated", "", data.length);
   }
-  if (view.getUint16(0) !== MAGIC || view.getUint8(2) !== 1) {
+  if (view.getUint16(0) !== MAGIC || view.getUint8(2) !== 2) {
     return new Refused("constant", "", 0);
   }
   const tick = view.getUint32(3, true);
@@ -146,18 +156,14 @@ function isInt(value: number, low: number, high: number): boolean {
   return Number.isInteger(value) && value >= low && value <= high;
 }
 
-function putRotation(view: DataView, at: number, rotation: Rotation): boolean {
-  const { largestIndex, a, b, c } = rotation;
-  if (!isInt(largestIndex, 0, 3) || !isInt16(a) || !isInt16(b) || !isInt16(c)) {
+function putComponents(view: DataView, at: number, rotation: Rotation): boolean {
+  const { a, b, c } = rotation;
+  if (!isInt16(a) || !isInt16(b) || !isInt16(c) || !isReachable(a, b, c)) {
     return false;
   }
-  if (!isReachable(a, b, c)) {
-    return false;
-  }
-  view.setUint8(at, largestIndex);
-  view.setInt16(at + 1, a, true);
-  view.setInt16(at + 3, b, true);
-  view.setInt16(at + 5, c, true);
+  view.setInt16(at, a, true);
+  view.setInt16(at + 2, b, true);
+  view.setInt16(at + 4, c, true);
   return true;
 }
 
@@ -167,9 +173,12 @@ function isInt16(value: number): boolean {
 
 export function buildRotation(rotation: Rotation): Uint8Array | Refused {
   const data = new Uint8Array(ROTATION_SIZE);
-  return putRotation(new DataView(data.buffer), 0, rotation)
-    ? data
-    : new Refused("out-of-range", "", 0);
+  const view = new DataView(data.buffer);
+  if (!isInt(rotation.largestIndex, 0, 3) || !putComponents(view, 1, rotation)) {
+    return new Refused("out-of-range", "", 0);
+  }
+  view.setUint8(0, rotation.largestIndex);
+  return data;
 }
 
 function isMetres(value: number): boolean {
@@ -184,27 +193,25 @@ export function buildSnapshot(snapshot: Snapshot): Uint8Array | Refused {
   const data = new Uint8Array(HEADER_SIZE + entities.length * ENTITY_SIZE);
   const view = new DataView(data.buffer);
   view.setUint16(0, MAGIC);
-  view.setUint8(2, 1);
+  view.setUint8(2, 2);
   view.setUint32(3, tick, true);
   view.setUint16(7, entities.length, true);
   let at = HEADER_SIZE;
-  for (const { id, flags, position, rotation } of entities) {
+  for (const { id, position, rotation } of entities) {
     const { x, y, z } = position;
-    if (
-      !isInt(id, 0, 0xffff) ||
-      !isInt(flags, 0, 63) ||
-      !isMetres(x) ||
-      !isMetres(y) ||
-      !isMetres(z)
-    ) {
+    const { flags, largestIndex } = rotation;
+    if (!isInt(id, 0, 0xffff) || !isMetres(x) || !isMetres(y) || !isMetres(z)) {
+      return new Refused("out-of-range", "entities", 0);
+    }
+    if (!isInt(flags, 0, 63) || !isInt(largestIndex, 0, 3)) {
       return new Refused("out-of-range", "entities", 0);
     }
     view.setUint16(at, id, true);
-    view.setUint8(at + 2, flags);
-    view.setFloat32(at + 3, x, true);
-    view.setFloat32(at + 7, y, true);
-    view.setFloat32(at + 11, z, true);
-    if (!putRotation(view, at + 15, rotation)) {
+    view.setFloat32(at + 2, x, true);
+    view.setFloat32(at + 6, y, true);
+    view.setFloat32(at + 10, z, true);
+    view.setUint8(at + 14, (flags << 2) | largestIndex);
+    if (!putComponents(view, at + 15, rotation)) {
       return new Refused("out-of-range", "entities", 0);
     }
     at += ENTITY_SIZE;

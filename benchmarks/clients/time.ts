@@ -9,7 +9,7 @@ import { readFileSync } from "node:fs";
 import process from "node:process";
 
 import * as byHand from "./by_hand.js";
-import { RotationV1, SnapshotV1 } from "./protocols.js";
+import { RotationV1, SnapshotV2 } from "./protocols.js";
 import { Fault } from "./wirelock/codec.js";
 
 interface Loop {
@@ -42,7 +42,7 @@ const cases = JSON.parse(readFileSync(0, "utf8")) as {
 const rotations = cases.rotation.map((hex) => Uint8Array.from(Buffer.from(hex, "hex")));
 const snapshots = cases.snapshot.map((hex) => Uint8Array.from(Buffer.from(hex, "hex")));
 const ourRotations = rotations.map((data) => must(RotationV1.tryParse(data)));
-const ourSnapshots = snapshots.map((data) => must(SnapshotV1.tryParse(data)));
+const ourSnapshots = snapshots.map((data) => must(SnapshotV2.tryParse(data)));
 const theirRotations = rotations.map((data) => must(byHand.parseRotation(data)));
 const theirSnapshots = snapshots.map((data) => must(byHand.parseSnapshot(data)));
 rotations.forEach((data, at) => {
@@ -50,7 +50,7 @@ rotations.forEach((data, at) => {
   same(data, must(byHand.buildRotation(theirRotations[at]!)));
 });
 snapshots.forEach((data, at) => {
-  same(data, must(SnapshotV1.tryBuild(ourSnapshots[at]!)));
+  same(data, must(SnapshotV2.tryBuild(ourSnapshots[at]!)));
   same(data, must(byHand.buildSnapshot(theirSnapshots[at]!)));
 });
 
@@ -78,7 +78,7 @@ const loops: Loop[] = [
   }),
   loop("snapshot parse", snapshots.length, () => {
     for (const data of snapshots) {
-      kept += SnapshotV1.tryParse(data) instanceof Fault ? 1 : 2;
+      kept += SnapshotV2.tryParse(data) instanceof Fault ? 1 : 2;
     }
   }),
   loop("snapshot parse", snapshots.length, () => {
@@ -88,7 +88,7 @@ const loops: Loop[] = [
   }),
   loop("snapshot build", snapshots.length, () => {
     for (const record of ourSnapshots) {
-      kept += SnapshotV1.tryBuild(record) instanceof Fault ? 1 : 2;
+      kept += SnapshotV2.tryBuild(record) instanceof Fault ? 1 : 2;
     }
   }),
   loop("snapshot build", snapshots.length, () => {

@@ -8,10 +8,11 @@ import struct
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
-from construct import Array, Float16b, Float32b, Float32l, Float64b, Float64l, Int8ub, Struct, this
+from annotated_types import Le
+from construct import Array, Const, Float16b, Float32b, Float32l, Float64b, Float64l, Int8ub, Struct, this
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +20,7 @@ from protocol import PROTOCOLS
 from tests.export.machine import Machine
 from tests.export.toolchain_typescript import answers, compiled, installed, runner, written
 from tests.strategies import layouts, lowered, mutated, name_layout, samples
-from wirelock import quaternion
+from wirelock import Protocol, Record, derived, quaternion
 from wirelock.codec.locate import locate
 from wirelock.errors import DecodeError, EncodeError, ExportError, Fault, NegotiationError
 from wirelock.export.declare import program, program_of
@@ -143,6 +144,41 @@ def test_a_program_that_uses_it(files: dict[str, str], tmp_path: Path) -> None:
     js = compiled({**files, "face.ts": FACE}, tmp_path)
     run = subprocess.run(["node", str(js / "face.js")], capture_output=True, text=True)
     assert json.loads(run.stdout) == TOLD, run.stderr
+
+
+class Step(Record, layout=Struct("magic" / Const(b"S"), "version" / Const(1, Int8ub), "size" / Int8ub)):
+    """A record that is sent several at once."""
+
+    magic: bytes = derived()
+    version: int = derived()
+    size: Annotated[int, Le(3)]
+
+
+ALL = """
+import { steps } from "./protocols.js";
+import { Fault } from "./wirelock/codec.js";
+
+for (const hex of process.argv.slice(2)) {
+  const found = steps.tryParseAll(Uint8Array.from(Buffer.from(hex, "hex")));
+  const told = found instanceof Fault ? [found.code, found.path, found.byte] : found.length;
+  process.stdout.write(`${JSON.stringify(told)}\\n`);
+}
+"""
+
+
+def test_datagrams_of_several_records(tmp_path: Path) -> None:
+    steps = Protocol("steps", {1: Step}, tag=("magic", "version"), repeats=True)
+    files = export(program([steps], target="typescript"), "protocols", tests=False)
+    js = compiled({**files, "all.ts": ALL}, tmp_path)
+    first = "530101"
+    tries = [first, first * 3, first + "530109", first + "5301", first + "530201", first + "540101", "54", ""]
+    run = subprocess.run(["node", str(js / "all.js"), *tries], capture_output=True, text=True)
+    for octets, line in zip(tries, run.stdout.splitlines(), strict=True):
+        try:
+            wanted: Any = len(list(steps.parse_all(bytes.fromhex(octets))))
+        except DecodeError as error:
+            wanted = [error.code, error.path, error.byte]
+        assert json.loads(line) == wanted, octets
 
 
 # -- agreement

@@ -23,7 +23,7 @@ PACKAGES = {
         "prettier@3.6.2", "eslint@9.37.0", "@eslint/js@9.37.0", "typescript-eslint@8.46.0", "typescript@5.9.3",
     ],
 }  # fmt: skip
-"""Installed together: the oldest compiler that the code is for, the current one, what judges style."""
+"""Installed together: the oldest compiler that the code is for, the current one, and judges of style."""
 OPTIONS = {
     "strict": True, "exactOptionalPropertyTypes": True, "noUncheckedIndexedAccess": True,
     "verbatimModuleSyntax": True, "isolatedModules": True, "erasableSyntaxOnly": True,

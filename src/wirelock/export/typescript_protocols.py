@@ -170,6 +170,7 @@ def protocol_text(module: Module, protocol: ProtocolDecl) -> str:
         "\n  /** Return the record that all of `data` is, or why it is none. */\n"
         f"  tryParse(data: Uint8Array{version}): {message} | {fault} {{\n"
         f"{choose}{parsed}{otherwise}    }}\n  }},\n"
+        f"{_repeated(module, protocol, name, message) if protocol.repeats else ''}"
         "\n  /** Return the bytes of a record. Throws WireError for what cannot be sent. */\n"
         f"  build(message: {message}): Uint8Array {{\n"
         f"    return {must}({label}, {name}.tryBuild(message));\n  }},\n"
@@ -177,6 +178,40 @@ def protocol_text(module: Module, protocol: ProtocolDecl) -> str:
         f"  tryBuild(message: {message}): Uint8Array | {fault} {{\n"
         f"    switch (message.version) {{\n{built}    }}\n  }},\n"
         "};\n"
+    )
+
+
+def _repeated(module: Module, protocol: ProtocolDecl, name: str, message: str) -> str:
+    """Return how a datagram of several records is parsed."""
+    fault, must, reader = module.codec("Fault"), module.codec("must"), module.codec("Reader")
+    numbers = " | ".join(str(item.number) for item in protocol.versions)
+    version, told = ("", "") if protocol.tag else (f", version: {numbers}", ", version")
+    cases = ""
+    for item in protocol.versions:
+        record = module.records[item.record]
+        read = _call(module, "read", record, {"reader": "reader", "at": "at", "end": "data.length"})
+        cases += (
+            f"        case {item.number}: {{\n          const record = reader.prefix({read});\n"
+            f"          if (record instanceof {fault}) {{\n"
+            "            return record.within(`[${messages.length}]`, 0);\n          }\n"
+            f"          messages.push({{ version: {item.number}, record }});\n          break;\n        }}\n"
+        )
+    tag = ""
+    if protocol.tag:
+        tag = (
+            f"      const version = {name}Tag.versionOf(data, at);\n"
+            f"      if (version instanceof {fault}) {{\n"
+            f"        return {module.protocol('tagFault')}(version, messages.length, at);\n      }}\n"
+        )
+    return (
+        "\n  /** Return the records that all of `data` is, one behind the other. Throws WireError. */\n"
+        f"  parseAll(data: Uint8Array{version}): readonly {message}[] {{\n"
+        f"    return {must}({quoted(protocol.name)}, {name}.tryParseAll(data{told}));\n  }},\n"
+        "\n  /** Return the records that all of `data` is, one behind the other, or why it is not. */\n"
+        f"  tryParseAll(data: Uint8Array{version}): readonly {message}[] | {fault} {{\n"
+        f"    const messages: {message}[] = [];\n    let at = 0;\n    do {{\n{tag}"
+        f"      const reader = new {reader}(data);\n      switch (version) {{\n{cases}      }}\n"
+        "      at = reader.next;\n    } while (at < data.length);\n    return messages;\n  },\n"
     )
 
 

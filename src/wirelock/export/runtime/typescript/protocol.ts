@@ -65,6 +65,13 @@ export class Tag {
   }
 }
 
+/** Return a fault in the tag of record `number` of a datagram, which begins at byte `at`. */
+export function tagFault(fault: Fault, number: number, at: number): Fault {
+  // Behind a record of ours, another protocol's magic is no other protocol's datagram.
+  const code = number > 0 && fault.code === "foreign" ? "constant" : fault.code;
+  return new Fault(code, fault.path, fault.byte, fault.bit).within(`[${number}]`, at);
+}
+
 function startsWith(bytes: Uint8Array, at: number, tag: readonly number[]): boolean {
   for (let place = 0; place < tag.length; place++) {
     if (bytes[at + place] !== tag[place]) {
