@@ -375,14 +375,20 @@ class Writer(Faults):
         place, kind = self.expressions.place(statement.target), of_type(statement.target)
         assert isinstance(kind, v.ListType)
         element = self.names.type_of(kind.element)
+        failed = f"{place}.items == NULL"
         if isinstance(statement, st.Allocate):
+            if statement.count == v.Int(0):
+                self.line(f"{place}.items = NULL;")
+                self.line(f"{place}.count = 0;")
+                return
             self.line(f"{place}.count = {self.expressions.assigned(statement.count, 'size_t')};")
             self.line(f"{place}.items = ({element} *)wl_take(arena, {place}.count, sizeof({element}));")
+            failed = f"{place}.count != 0 && {failed}"
         else:
             size = self.locals[statement.size.name]
             old = f"{size} != 0 ? {place}.items : NULL"
             self.line(f"{place}.items = ({element} *)wl_grow(arena, {old}, {size}, sizeof({element}));")
-        self.line(f"if ({place}.items == NULL) {{")
+        self.line(f"if ({failed}) {{")
         self.depth += 1
         self.fail("no-memory", statement.place)
         self.depth -= 1
@@ -393,7 +399,7 @@ class Writer(Faults):
             if _has_fresh(kind.element):
                 self.line(f"memset(&{item}, 0, sizeof {item});")
         elif _has_fresh(kind.element):
-            self.line(f"memset({place}.items, 0, {place}.count * sizeof({element}));")
+            self.line(f"wl_fill((uint8_t *){place}.items, {place}.count * sizeof({element}), 0);")
 
     # -- output
 

@@ -123,6 +123,8 @@ class Arrays(Fixed):
         if limits:
             over = v.Local(self.names.new(f"{goal.hint}_faults"), POSITION)
             self.add(st.Let(over, v.FaultCount()))
+        if isinstance(goal.target, v.Within) and not isinstance(kind.count, Until):
+            self.add(st.Allocate(goal.target, v.Int(0), place))  # a list without elements is present too
         behind = self.var(f"after_{goal.hint}", at)
         size = self.var(f"{goal.hint}_count", v.Int(0))
         with self.block() as body:
