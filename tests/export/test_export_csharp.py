@@ -102,6 +102,18 @@ def test_quaternions_are_those_of_the_library_to_the_last_bit(runner: list[str])
     assert decoded == [f"ok {_words(row)}" for row in quaternion.decode_array(kept)]
 
 
+def test_the_sum_of_squares_in_one_expression_gives_other_bytes(tmp_path: Path) -> None:
+    """Where a runtime computes with floats in binary64, only casts and stores make it round each step."""
+    source = FILES["SmallestThree.cs"]
+    start, end = source.index("float xx = "), source.index("return (float)(xy + zw);")
+    spoiled = f"{source[:start]}float xy = (x * x) + (y * y) + ((z * z) + (w * w)), zw = 0;\n{source[end:]}"
+    given = np.random.default_rng(1).standard_normal((100_000, 4)).astype(np.float32)
+    packets = [f"ok {_spaced(row)}" for row in quaternion.encode_array(given).tolist()]
+    command = build({**FILES, "SmallestThree.cs": spoiled}, tmp_path, "mono-wide")
+    found = ask(command, (f"encode 16 0 {_words(row)}" for row in given))
+    assert 0 < sum(map(str.__ne__, found, packets)) < 100
+
+
 def test_widths_and_the_canonical_form(runner: list[str]) -> None:
     random = np.random.default_rng(8)
     packets: list[tuple[int, bool, list[int]]] = []

@@ -18,7 +18,8 @@ from typing import Final
 
 import pytest
 
-RUNTIMES: Final = ("mono", "coreclr")
+RUNTIMES: Final = ("mono", "mono-wide", "coreclr")
+"""mono-wide computes with floats in binary64 wherever the code does not say otherwise, as ECMA-335 allows."""
 STRICT: Final = ("-warn:4", "-warnaserror", "-checked+")
 """Warnings are errors, and so is arithmetic that overflows where the code does not say that it may."""
 ASSEMBLIES: Final = (
@@ -58,7 +59,7 @@ def build(
         (folder / path).write_text(text, "utf-8")
     program = folder / "runner.exe"
     command = ["mcs", "-langversion:7.2", "-optimize+", *flags, f"-out:{program}", *files]
-    started = ["mono", str(program)]
+    started = ["mono", *(["-O=-float32"] if runtime == "mono-wide" else []), str(program)]
     if runtime == "coreclr":
         dotnet, assemblies = _coreclr()
         command += ["-nostdlib", "-noconfig", f"-lib:{assemblies}"]
