@@ -36,8 +36,8 @@ def compiled(compiler: Path, folder: Path) -> Path:
     (folder / "package.json").write_text('{"type": "module"}\n')
     options = {
         "strict": True, "noUncheckedIndexedAccess": True, "target": "es2022", "lib": ["es2022"],
-        "module": "nodenext", "types": ["node"], "typeRoots": [str(packages / "@types")], "skipLibCheck": True,
-        "rootDir": "src", "outDir": "js",
+        "module": "nodenext", "types": ["node"], "typeRoots": [str(packages / "@types")],
+        "skipLibCheck": True, "rootDir": "src", "outDir": "js",
     }  # fmt: skip
     (folder / "tsconfig.json").write_text(json.dumps({"compilerOptions": options, "include": ["src"]}))
     subprocess.run([packages / ".bin" / "tsc", "-p", folder], check=True)

@@ -143,7 +143,7 @@ class Blocks:
         fixed = True
         for number, step in enumerate(steps):
             if isinstance(step, str):
-                parts.append(f".{step}" if number else step)
+                parts.append(f".{step}" if number and not step.startswith("#") else step)
             elif isinstance(step, v.Int):
                 parts.append(f"[{step.value}]")
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Final
@@ -138,8 +139,11 @@ class Module:
         """Return a name of the runner of golden files."""
         return self._import("runner", name)
 
-    def import_text(self, folder: str) -> str:
-        """Return the import declarations; what only types need is imported as a type."""
+    def import_text(self, folder: str, body: str) -> str:
+        """Return the import declarations for a body; what only types need is imported as a type."""
+        for module, names in self.imports.items():
+            self.imports[module] = {name for name in names if re.search(rf"\b{name}\b", body)}
+        self.imports = {module: names for module, names in self.imports.items() if names}
         found = ""
         for module, names in sorted(self.imports.items()):
             parts: list[Doc] = [
@@ -277,38 +281,12 @@ class Module:
         known = self.traits[function.record, function.kind]
         self.traits[function.record, function.kind] = replace(known, unused=frozenset(unused))
 
-    def _needed(self) -> set[tuple[str, str]]:
-        """Return the functions that parsing and building the versions takes, as (record, kind)."""
-        bodies = {
-            (item.record, str(item.kind)): item.body for one in self.program.records for item in one.functions
-        }
-        waiting = [
-            (version.record, kind)
-            for protocol in self.program.protocols
-            for version in protocol.versions
-            for kind in ("read", "write")
-        ]
-        found: set[tuple[str, str]] = set()
-        while waiting:
-            key = waiting.pop()
-            if key in found:
-                continue
-            found.add(key)
-            for node in nodes_in(bodies[key]):
-                match node:
-                    case st.Read(record=record, load=load):
-                        waiting.append((record, "load" if load else "read"))
-                    case st.Write(record=record, at=at):
-                        waiting.append((record, "write" if at is None else "store"))
-        return found
-
     def functions(self) -> Iterable[tuple[RecordDecl, Function]]:
         """Yield every function behind those that it calls."""
-        needed = self._needed()
         for record in self.program.records:
             for kind in ("load", "read", "store", "write"):
                 for function in record.functions:
-                    if function.kind == kind and (record.name, kind) in needed:
+                    if function.kind == kind:
                         yield record, function
 
 

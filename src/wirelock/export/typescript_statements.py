@@ -7,6 +7,7 @@ make fast and no one sees half made.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -51,6 +52,7 @@ class Printer(Output):
         ]
         own += [(item.name, self.local(item)) for item in self.function.parameters]
         types = {item.name: self.module.type(item.type) for item in self.function.parameters}
+        self._hold_fields()
         self.body(self.function.body)
         if self.function.kind == "load":
             self.add("return ", self.made(), ";")
@@ -75,6 +77,20 @@ class Printer(Output):
             f"): {self._returned()} {{",
         )
         return f"{render(head)}{body}\n}}\n" if body else f"{render(head)}}}\n"
+
+    def _hold_fields(self) -> None:
+        """Keep in locals the fields that are written: they are read more than once."""
+        if self.function.kind not in ("store", "write"):
+            return
+        uses = Counter(node for node in nodes_in(self.function.body) if isinstance(node, v.Member))
+        parts: list[Doc] = []
+        for member, count in uses.items():
+            if isinstance(member.of, v.Self) and count > 1:
+                field = self.module.fields[self.record.name][member.name]
+                self.items[member] = name = self.new(field)
+                parts.append(name if name == field else f"{field}: {name}")
+        if parts:
+            self.add(arguments("const {", parts, "} = record;", space=True))
 
     def _machine_names(self) -> Sequence[str]:
         return {"load": ("at",), "read": ("at", "end"), "store": ("at",)}.get(self.function.kind, ())
