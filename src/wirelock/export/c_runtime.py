@@ -14,8 +14,10 @@ from typing import Final
 
 __all__ = ["defined_in", "needed", "paragraphs", "reserved"]
 
-HEADER: Final = ("c_core.h", "c_numbers.h", "c_text.h", "c_quaternion.h", "c_negotiate.h")
-TEST: Final = "c_test.c"
+HEADER: Final = (
+    "c_core.h", "c_memory.h", "c_numbers.h", "c_text.h", "c_quaternion.h", "c_negotiate.h",
+)  # fmt: skip
+TEST: Final = ("c_test_json.c", "c_test_codec.c", "c_test_golden.c", "c_test_lines.c")
 
 _DEFINED: Final = re.compile(
     r"^#define (\w+)"

@@ -11,8 +11,9 @@ from typing import Final
 
 from wirelock.export import statements as st
 from wirelock.export import values as v
-from wirelock.export.c_faults import Faults, merged
+from wirelock.export.c_faults import merged
 from wirelock.export.c_functions import breaks, called_kind, is_fixed
+from wirelock.export.c_output import Output
 from wirelock.export.c_types import comment
 from wirelock.export.expressions import of_type
 
@@ -28,7 +29,7 @@ _TOLD: Final = {
 }
 
 
-class Writer(Faults):
+class Writer(Output):
     """Writes one function."""
 
     # -- the frame
@@ -156,7 +157,7 @@ class Writer(Faults):
             case st.Allocate() | st.Extend():
                 self._allocate(statement)
             case _:
-                self._output(statement)
+                self.output(statement)
 
     def _declare(self, local: v.Local, value: v.Value, const: str) -> None:
         name, kind = self.locals[local.name], local.type
@@ -400,53 +401,6 @@ class Writer(Faults):
                 self.line(f"memset(&{item}, 0, sizeof {item});")
         elif _has_fresh(kind.element):
             self.line(f"wl_fill((uint8_t *){place}.items, {place}.count * sizeof({element}), 0);")
-
-    # -- output
-
-    def _output(self, statement: st.Statement) -> None:
-        match statement:
-            case st.Reserve(at=local, size=size):
-                name = self.locals[local.name]
-                self.line(f"const size_t {name} = output->used;")
-                word = "claim" if local.name in self.covered else "reserve"
-                self.line(f"if (!wl_{word}(output, {self.expressions.assigned(size, 'size_t')})) {{")
-                self.depth += 1
-                self.fail("no-space", st.Place(()))
-                self.depth -= 1
-                self.line("}")
-            case st.Store(at=at, bits=bits, order=order, value=value):
-                stored = next(width for width in (8, 16, 32, 64) if width >= bits)
-                text = self.expressions.assigned(value, f"uint{stored}_t")
-                if bits == 8:
-                    self.line(f"data[{self.expressions.value(at).text}] = {text};")
-                else:
-                    self.line(f"wl_put_{order[0]}e{bits}({self.expressions.data(at)}, {text});")
-            case st.Put(at=at, value=value):
-                kind, room = of_type(value), self.expressions.data(at)
-                if isinstance(kind, v.BytesType) and kind.size is not None:
-                    if kind.size:
-                        self.line(f"memcpy({room}, {self.expressions.place(value)}, {kind.size});")
-                else:
-                    held = self.expressions.place(value)
-                    self.line(f"wl_put_bytes({room}, {held}.data, {held}.size);")
-            case st.Fill(at=at, count=count, octet=octet):
-                filled = self.expressions.assigned(count, "size_t")
-                self.line(f"wl_fill({self.expressions.data(at)}, {filled}, {octet});")
-            case st.PutVarint(value=value, zigzag=zigzag):
-                self._put_varint("put", "", value, zigzag)
-            case st.InsertVarint(at=at, value=value, zigzag=zigzag):
-                self._put_varint("insert", f"{self.expressions.assigned(at, 'size_t')}, ", value, zigzag)
-            case _:
-                raise AssertionError(statement)
-
-    def _put_varint(self, word: str, at: str, value: v.Value, zigzag: bool) -> None:
-        raw = self.expressions.assigned(value, "int64_t" if zigzag else "uint64_t")
-        raw = f"wl_zigzag({raw})" if zigzag else raw
-        self.line(f"if (!wl_{word}_varint(output, {at}{raw})) {{")
-        self.depth += 1
-        self.fail("no-space", st.Place(()))
-        self.depth -= 1
-        self.line("}")
 
 
 def _has_fresh(kind: v.Type) -> bool:
