@@ -20,7 +20,8 @@ PACKAGES = {
     "typescript-5": ["typescript@5.9.3", "@types/node@20.19.0"],
     "typescript-7": ["typescript@7.0.2", "@types/node@20.19.0"],
     "style": [
-        "prettier@3.6.2", "eslint@9.37.0", "@eslint/js@9.37.0", "typescript-eslint@8.46.0", "typescript@5.9.3",
+        "prettier@3.6.2", "eslint@9.37.0", "@eslint/js@9.37.0", "typescript-eslint@8.46.0",
+        "typescript@5.9.3",
     ],
 }  # fmt: skip
 """Installed together: the oldest compiler that the code is for, the current one, and judges of style."""

@@ -44,7 +44,9 @@ def version_text(module: Module, record: RecordDecl, labels: list[tuple[str, str
         "\n  /** Return the record that all of `data` is, or why it is none. */\n"
         f"  tryParse(data: Uint8Array): {name} | {fault} {{\n"
         f"    const reader = new {reader}(data);\n"
-        f"    return reader.finish({read});\n  }},\n",
+        f"    const record = {read};\n"
+        "    const isWhole = reader.faults === 0 && reader.next === data.length;\n"
+        "    return record !== null && isWhole ? record : reader.finish(record);\n  },\n",
         "\n  /** Return the bytes of a record. Throws WireError for what cannot be sent. */\n"
         f"  build(record: {name}): Uint8Array {{\n"
         f"    return {must}({quoted(label)}, {name}.tryBuild(record));\n  }},\n",

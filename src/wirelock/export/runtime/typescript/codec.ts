@@ -303,11 +303,12 @@ export class Writer extends Slot {
     const built = written && found === null ? bytes.slice(0, length) : NOTHING;
     bytes.fill(0, 0, length);
     this.length = 0;
+    keepWriter(this);
     if (found !== null) {
       this.clear();
+      return found;
     }
-    keepWriter(this);
-    return found ?? built;
+    return built;
   }
 
   /** Put a fault here that ends the writing. */
