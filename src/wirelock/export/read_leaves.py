@@ -5,6 +5,7 @@ Faults and their order are those of codec/locate.py and codec/raw.py.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from wirelock.export import statements as st
@@ -153,9 +154,14 @@ class Leaves(Block):
     def constant(self, kind: Constant, spot: Spot, steps: Steps) -> v.Value | None:
         """Check a constant."""
         if isinstance(kind.value, bytes):
-            if kind.value:
-                same = v.Equal(spot.byte, None, kind.value)
+            if kind.value and spot.aligned:
+                same: v.Value = v.Equal(spot.byte, None, kind.value)
                 self.fail_if(negated(same), "constant", spot.start(steps))
+            elif kind.value:
+                octet = Integer(8, False, "big")
+                there = (spot.on(8 * number).raw(octet) for number in range(len(kind.value)))
+                same = all_of(map(partial(compared, "=="), there, kind.value))
+                self.fail_if(negated(same), "constant", spot.place(steps, kind))
             return None
         self.fail_if(compared("!=", spot.raw(kind), kind.value), "constant", spot.place(steps, kind))
         return v.Int(kind.value)
