@@ -207,7 +207,7 @@ class Fixed(Leaves, ABC):
             case Padded() | Framed() | Sequence():
                 return [self.fixed(*part) for part in self.parts(inner, spot, goal)][value_in(inner)]
             case Array(element=element, count=int(count)):
-                self.counted_limits(limits, v.Int(count), spot.start(steps))
+                self.counted_limits(limits, v.Int(count), spot.place(steps, inner, value=True))
                 self.make_room(goal, v.Int(count), spot.start(steps))
                 self.each(
                     count, size_of(element).lowest, spot,
