@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import platform
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -199,6 +201,20 @@ def test_what_a_program_is_told(compiler: str, tmp_path: Path) -> None:
     assert found.stdout.splitlines() == [told for _, told in STEPS], found.stderr
 
 
+def test_a_hello_may_be_longer_than_a_literal(tmp_path: Path) -> None:
+    """With the parts of a thousand fields, the second of which has another fingerprint at the peer."""
+    parts = {f"field{number}": f"{number:08x}" for number in range(1000)}
+    ours = {"fingerprint": "0" * 16, "parts": parts}
+    others = {"fingerprint": "1" * 16, "parts": {**parts, "field1": "f" * 8}}
+    hello = {"wirelock_hello": 1, "protocol": "rotation", "versions": {"1": ours}}
+    protocol = replace(PROGRAM.protocols[0], hello=json.dumps(hello))
+    made = replace(PROGRAM, protocols=(protocol, *PROGRAM.protocols[1:]))
+    command = build(export(made, "game", tests=True), tmp_path)
+    asked = [json.dumps({**hello, "versions": {"1": version}}) for version in (ours, others)]
+    answers = ask(command, (f"negotiate rotation {text}" for text in asked))
+    assert answers == ["ok 1", "fault field1"]
+
+
 class Ping(
     Record, layout=Struct("magic" / Const(b"PI"), "version" / Const(1, Int8ub), "text" / CString("utf-8"))
 ):
@@ -284,9 +300,9 @@ def test_random_layouts_read_as_the_engines_do(
             held, _ = machine.parse(records[name], octets)
             assert held is not None
             told = machine.tell(held).replace(", ", ",").replace(": ", ":")
-            verdict, again, json = answer.split(" ", 2)
+            verdict, again, record = answer.split(" ", 2)
             assert (verdict, again) == ("ok", octets.hex() or "-"), answer
-            assert json.replace(", ", ",").replace(": ", ":") == told
+            assert record.replace(", ", ",").replace(": ", ":") == told
         else:
             places = ("-" if place is None else str(place) for place in (fault.byte, fault.bit))
             assert answer == " ".join(["fault", fault.code, *places, fault.path or "-"]), octets.hex()

@@ -15,7 +15,7 @@ from wirelock.export.c_types import Locals, text_literal
 from wirelock.export.c_values import Expressions
 from wirelock.export.program import Function, RecordDecl
 
-__all__ = ["Faults", "merged"]
+__all__ = ["Faults", "merged", "wrapped"]
 
 _DECLARED: Final = re.compile(r"^ *(?:const [^=;]*?|uint8_t \*const )\b(\w+) = .*;$")
 _RANKS: Final = {"rule": "WL_RULE", "value": "WL_VALUE"}
@@ -53,11 +53,24 @@ class Faults(ABC):
             found = zip(self.lines, map(_DECLARED.match, self.lines), strict=True)
             self.lines = [line for line, name in found if name is None or words[name[1]] > 1]
         words = self._words()
+        self.lines = [part for line in self.lines for part in wrapped(line)]
         return [f"    (void){name};" for name in parameters if not words[name]]
 
     def _words(self) -> Counter[str]:
         """Return how often each word occurs that is no member's name, and in no string."""
         return Counter(re.findall(r"(?<![\w.>])\w+", re.sub(r'"(?:[^"\\]|\\.)*"', "", "\n".join(self.lines))))
+
+    def parameter(self, local: v.Local) -> str:
+        """Return how a parameter is declared: arrays and records by their address."""
+        name, kind = self.locals[local.name], local.type
+        match kind:
+            case v.BytesType(size=int()):
+                return f"const uint8_t *{name}"
+            case v.ListType(element=element, size=int()):
+                return f"const {self.names.type_of(element)} *{name}"
+            case v.RecordType():
+                return f"const {self.names.type_of(kind)} *{name}"
+        return self.names.declaration(kind, name)
 
     def block(self, body: Sequence[st.Statement]) -> None:
         """Write statements."""
@@ -145,6 +158,20 @@ class Faults(ABC):
         """Remember that a fault was put, for what the function returns."""
         if self.function.kind != "read":
             self.line("went = false;")
+
+
+def wrapped(line: str, width: int = 110) -> list[str]:
+    """Return a line in parts that are not too long: broken before an operator, or behind a comma."""
+    indent = len(line) - len(line.lstrip()) + 4
+    parts = []
+    while len(line) > width:
+        ends = [found.end() for found in re.finditer(r",(?= )|(?<=\S)(?= (?:&&|\|\|) )", line[:width])]
+        ends = [end for end in ends if end > indent and line[:end].count('"') % 2 == 0]
+        if not ends:
+            break
+        parts.append(line[: ends[-1]])
+        line = " " * indent + line[ends[-1] :].lstrip()
+    return [*parts, line]
 
 
 def merged(steps: Sequence[st.Step]) -> list[v.Value | str]:

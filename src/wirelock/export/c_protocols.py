@@ -32,12 +32,16 @@ def _parse(record: RecordDecl, names: Names) -> str:
     own = names.records[record.name]
     arena, memory = (", wl_arena *arena", ", arena") if record.allocates else ("", "")
     told = "Reads the one record that all of `data` is. Returns false with the fault where it is none."
-    told += " Lists are taken from the arena." if record.allocates else ""
+    told += (
+        " Lists are taken from the arena, which is as it was where none is read." if record.allocates else ""
+    )
+    before = "    const size_t used = arena->used;\n" if record.allocates else ""
+    after = "    if (fault->count != 0) {\n        arena->used = used;\n    }\n" if record.allocates else ""
     return f"""{comment(told)}
 static inline bool {own}_parse(
     const uint8_t *data, size_t size, {own} *record{arena}, wl_fault *fault)
 {{
-    size_t behind;
+{before}    size_t behind;
     wl_fault_clear(fault);
     if (data == NULL) {{
         data = (const uint8_t *)"";
@@ -46,7 +50,7 @@ static inline bool {own}_parse(
     if (behind != size && behind != WL_FAILED) {{
         (void)wl_fail(fault, "trailing-bytes", "", behind, -1);
     }}
-    return fault->count == 0;
+{after}    return fault->count == 0;
 }}"""
 
 
@@ -212,8 +216,6 @@ def protocol_face(protocol: ProtocolDecl, program: Program, names: Names) -> lis
         lines.append(comment(f"The layout of {protocol.name} v{version.number}.{retired}"))
         digest = names.constants[protocol.name, f"v{version.number}", "digest"]
         lines.append(f"#define {digest} {text_literal(version.digest)}")
-    parts = [protocol.hello[at : at + 96] for at in range(0, len(protocol.hello), 96)]
-    hello = "\n           ".join(map(text_literal, parts))
     told = (
         f"What to tell a peer, as JSON: the versions of {protocol.name} that are spoken, with fingerprints."
     )
@@ -226,7 +228,7 @@ def protocol_face(protocol: ProtocolDecl, program: Program, names: Names) -> lis
         f"""{comment(told)}
 static inline const char *{own}_hello(void)
 {{
-    return {hello};
+    {_returned(protocol.hello)}
 }}""",
         f"""{comment(negotiate)}
 static inline int32_t {own}_negotiate(const char *hello, size_t size, wl_difference *difference)
@@ -235,6 +237,16 @@ static inline int32_t {own}_negotiate(const char *hello, size_t size, wl_differe
 }}""",
     ]
     return found + ([*_tag(protocol, names), *_dispatch(protocol, program, names)] if protocol.tag else [])
+
+
+def _returned(text: str) -> str:
+    """Return the statements that return a text: C99 promises no more than 4095 characters in one literal."""
+    if len(text) <= 4095:
+        parts = [text_literal(text[at : at + 96]) for at in range(0, len(text), 96)]
+        return "return " + "\n           ".join(parts) + ";"
+    octets = [str(octet) for octet in (*text.encode(), 0)]
+    rows = ",\n        ".join(", ".join(octets[at : at + 20]) for at in range(0, len(octets), 20))
+    return f"static const char text[] = {{\n        {rows}}};\n    return text;"
 
 
 def _tag(protocol: ProtocolDecl, names: Names) -> list[str]:

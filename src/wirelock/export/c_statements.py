@@ -11,7 +11,7 @@ from typing import Final
 
 from wirelock.export import statements as st
 from wirelock.export import values as v
-from wirelock.export.c_faults import merged
+from wirelock.export.c_faults import merged, wrapped
 from wirelock.export.c_functions import breaks, called_kind, is_fixed
 from wirelock.export.c_output import Output
 from wirelock.export.c_types import comment
@@ -54,8 +54,7 @@ class Writer(Output):
         if faults or kind in ("read", "write"):
             parameters["fault"] = "wl_fault *fault"
         for local in self.function.parameters:
-            name = self.locals[local.name]
-            parameters[name] = self.names.declaration(local.type, name)
+            parameters[self.locals[local.name]] = self.parameter(local)
         if reads:
             self._begin()
         self.block(self.function.body)
@@ -70,7 +69,7 @@ class Writer(Output):
         inline = "WL_INLINE" if small else "static inline"
         signature = f"{inline} {returns} {name}({', '.join(parameters.values())})"
         if len(signature) > 110:
-            signature = signature.replace("(", "(\n    ", 1)
+            signature = "\n".join(wrapped(signature.replace("(", "(\n    ", 1)))
         told = comment(_TOLD[kind].format(own))
         return "\n".join([told, signature, "{", *head, *([body] if body else []), "}"])
 
@@ -313,6 +312,14 @@ class Writer(Output):
         elif not self.functions.faults(statement.record, kind):
             self.line(f"{call};")
         else:
+            if self.function.kind == "read" and not steps:
+                if fails:
+                    self.line(f"if (!{call} && fault->rank == WL_STRUCTURE) {{")
+                    self.line(f"    {self.failed()}")
+                    self.line("}")
+                else:
+                    self.line(f"(void){call};")
+                return
             self.line(f"if (!{call}) {{")
             self.depth += 1
             self.steps(steps)

@@ -21,9 +21,7 @@ class _Teller(Writer):
 
     def text(self) -> str:
         own = self.names.records[self.record.name]
-        locals_ = [
-            self.names.declaration(item.type, self.locals[item.name]) for item in self.function.parameters
-        ]
+        locals_ = map(self.parameter, self.function.parameters)
         parameters = ", ".join(["growing *out", f"const {own} *self", *locals_])
         self.block(self.function.body)
         names = ["self", *(self.locals[item.name] for item in self.function.parameters)]
