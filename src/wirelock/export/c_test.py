@@ -84,13 +84,18 @@ class _Teller(Writer):
 
 
 def _tellers(program: Program, functions: Functions) -> str:
-    """Return the functions that tell records, each behind those that it calls."""
-    return "\n\n".join(
-        _Teller(functions, record, replace(function, body=pruned(function.body))).text()
-        for record in program.records
-        for function in record.functions
-        if function.kind == "tell"
-    )
+    """Return the functions that tell the records of versions and what is in them, the inner ones first."""
+    wanted = {version.record for protocol in program.protocols for version in protocol.versions}
+    texts: list[str] = []
+    for record in reversed(program.records):
+        name = f"tell_{functions.names.records[record.name]}("
+        if record.name in wanted or any(name in text for text in texts):
+            texts += [
+                _Teller(functions, record, replace(function, body=pruned(function.body))).text()
+                for function in record.functions
+                if function.kind == "tell"
+            ]
+    return "\n\n".join(reversed(texts))
 
 
 def test_program(program: Program, names: Names, functions: Functions, header: str) -> str:
