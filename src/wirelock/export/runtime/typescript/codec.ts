@@ -83,39 +83,56 @@ const RULE = 1;
 const VALUE = 2;
 const STRUCTURE = 3;
 
-/**
- * The one fault of a call. Paths grow from the inside out, as the functions of records return.
- *
- * Fields are declared only, and set by the constructor: what a compiler emits for others is slow to construct.
- */
-class Slot {
+/** The one fault of a call. Paths grow from the inside out, as the functions of records return. */
+interface Slot {
   /** How many faults were ever put here: a caller sees by it whether the call it made found one. */
+  faults: number;
+  found: Fault | null;
+  rank: number;
+}
+
+function put(
+  slot: Slot,
+  rank: number,
+  code: FaultCode,
+  path: string,
+  byte: number | null,
+  bit: number | null,
+): void {
+  slot.faults += 1;
+  slot.rank = rank;
+  slot.found = new Fault(code, path, byte, bit);
+}
+
+/** Put the path of a record before the fault that was found in it. */
+function prefix(slot: Slot, path: string): void {
+  slot.found = slot.found?.within(path, 0) ?? null;
+}
+
+const NOTHING = new Uint8Array(0);
+
+/**
+ * The bytes of one datagram, and the fault that was found in them.
+ *
+ * Fields are declared only, and set by the constructor; no class is above this one. Both cost time otherwise, of
+ * which parsing a small record does not take much.
+ */
+export class Reader implements Slot {
   declare faults: number;
-  declare private fault: Fault | null;
-  declare private rank: number;
+  declare found: Fault | null;
+  declare rank: number;
+  declare readonly bytes: Uint8Array;
+  declare readonly view: DataView;
+  /** The byte behind the record, or the varint, that was read last. */
+  declare next: number;
 
-  constructor() {
+  constructor(bytes: Uint8Array) {
     this.faults = 0;
-    this.fault = null;
+    this.found = null;
     this.rank = 0;
-  }
-
-  protected clear(): void {
-    this.faults = 0;
-    this.fault = null;
-    this.rank = 0;
-  }
-
-  protected put(
-    rank: number,
-    code: FaultCode,
-    path: string,
-    byte: number | null,
-    bit: number | null,
-  ): void {
-    this.faults += 1;
-    this.rank = rank;
-    this.fault = new Fault(code, path, byte, bit);
+    this.bytes = bytes;
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.next = 0;
   }
 
   /** A value out of its limits: kept unless there is one already, or one put since `over`. */
@@ -127,50 +144,26 @@ class Slot {
     over = this.faults,
   ): void {
     if (this.rank < VALUE || this.faults > over) {
-      this.put(VALUE, code, path, byte, bit);
+      put(this, VALUE, code, path, byte, bit);
     }
   }
 
   /** A rule that does not hold: kept unless there is a fault already. */
   rule(code: FaultCode, path: string, byte: number | null = null): void {
     if (this.rank < RULE) {
-      this.put(RULE, code, path, byte, null);
+      put(this, RULE, code, path, byte, null);
     }
   }
 
   /** Put the path of a record before the fault that was found in it. */
-  within(prefix: string): null {
-    if (this.fault !== null) {
-      this.fault = this.fault.within(prefix, 0);
-    }
+  within(path: string): null {
+    prefix(this, path);
     return null;
-  }
-
-  /** The fault that was put here; null if none was. */
-  get found(): Fault | null {
-    return this.fault;
-  }
-}
-
-const NOTHING = new Uint8Array(0);
-
-/** The bytes of one datagram, and the fault that was found in them. */
-export class Reader extends Slot {
-  declare readonly bytes: Uint8Array;
-  declare readonly view: DataView;
-  /** The byte behind the record, or the varint, that was read last. */
-  declare next: number;
-
-  constructor(bytes: Uint8Array) {
-    super();
-    this.bytes = bytes;
-    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    this.next = 0;
   }
 
   /** Put a fault of the structure here. Nothing behind it is read. */
   fail(code: FaultCode, path: string, byte: number | null, bit: number | null = null): null {
-    this.put(STRUCTURE, code, path, byte, bit);
+    put(this, STRUCTURE, code, path, byte, bit);
     return null;
   }
 
@@ -278,13 +271,18 @@ function keepWriter(writer: Writer): void {
 export const KEPT: readonly Reader[] = [new Reader(NOTHING)];
 
 /** Bytes that grow, and the fault that keeps a record from being sent. */
-export class Writer extends Slot {
+export class Writer implements Slot {
+  declare faults: number;
+  declare found: Fault | null;
+  declare rank: number;
   declare bytes: Uint8Array;
   declare view: DataView;
   declare length: number;
 
   constructor() {
-    super();
+    this.faults = 0;
+    this.found = null;
+    this.rank = 0;
     this.bytes = new Uint8Array(1024);
     this.view = new DataView(this.bytes.buffer);
     this.length = 0;
@@ -305,15 +303,42 @@ export class Writer extends Slot {
     this.length = 0;
     keepWriter(this);
     if (found !== null) {
-      this.clear();
+      this.faults = 0;
+      this.found = null;
+      this.rank = 0;
       return found;
     }
     return built;
   }
 
+  /** A value out of its limits: kept unless there is one already, or one put since `over`. */
+  value(
+    code: FaultCode,
+    path: string,
+    byte: number | null = null,
+    bit: number | null = null,
+    over = this.faults,
+  ): void {
+    if (this.rank < VALUE || this.faults > over) {
+      put(this, VALUE, code, path, byte, bit);
+    }
+  }
+
+  /** A rule that does not hold: kept unless there is a fault already. */
+  rule(code: FaultCode, path: string, byte: number | null = null): void {
+    if (this.rank < RULE) {
+      put(this, RULE, code, path, byte, null);
+    }
+  }
+
+  /** Put the path of a record before the fault that was found in it. */
+  within(path: string): void {
+    prefix(this, path);
+  }
+
   /** Put a fault here that ends the writing. */
   fail(code: FaultCode, path: string): false {
-    this.put(STRUCTURE, code, path, null, null);
+    put(this, STRUCTURE, code, path, null, null);
     return false;
   }
 
@@ -327,8 +352,8 @@ export class Writer extends Slot {
   }
 
   /** Put the path of a record before the fault that ended the writing of it. */
-  failed(prefix: string): false {
-    this.within(prefix);
+  failed(path: string): false {
+    prefix(this, path);
     return false;
   }
 
