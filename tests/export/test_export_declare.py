@@ -138,6 +138,21 @@ def test_what_a_client_holds(source: c.Construct, wanted: dict[str, v.Type]) -> 
     assert held(source) == wanted
 
 
+def test_no_integer_holds_all_values_of_one_enumeration() -> None:
+    class Mood(IntEnum):
+        CALM = 1
+
+    class Entity(Record, layout=c.Struct("a" / c.Enum(c.Int8sb, Mood), "b" / c.Enum(c.Int64ub, Mood))):
+        a: Mood
+        b: Mood
+
+    found = program([Protocol("entity", {1: Entity})], target="c").enumerations
+    assert [(item.name, item.storage.bits, item.storage.signed) for item in found] == [
+        ("Mood", 8, True),
+        ("Mood_2", 64, False),
+    ]
+
+
 def test_notes_state_range_and_unit() -> None:
     class Told(
         Record,

@@ -51,6 +51,7 @@ from wirelock.layout.nodes import (
     plain,
     valued,
 )
+from wirelock.layout.operators import INT64
 from wirelock.layout.sizes import size_of
 from wirelock.layout.terms import Index, Length, Path
 
@@ -129,7 +130,7 @@ class Units:
 
     def __init__(self) -> None:
         self._units: dict[tuple[Layout, tuple[tuple[Term, v.Type], ...]], Unit] = {}
-        self._enumerations: dict[tuple[type, str, tuple[tuple[str, int], ...]], _Named] = {}
+        self._enumerations: dict[_Members, _Named] = {}
         self._taken: set[str] = set()
         self.more: dict[str, Enumeration] = {}
         """Enumerations of Mappings, by the field that has them."""
@@ -157,11 +158,8 @@ class Units:
         match kind:
             case Layout():
                 self._add(kind, unit, where, place)
-            case (
-                Enum(integer=integer, members=members, name=name)
-                | Flags(integer=integer, members=members, name=name)
-            ):
-                found = self._enumerations.setdefault((type(kind), name, members), _Named(name, []))
+            case Enum(integer=integer, name=name) | Flags(integer=integer, name=name):
+                found = self._enumerations.setdefault(_members(kind), _Named(name, []))
                 found.low, found.high = min(found.low, integer.lowest), max(found.high, integer.highest)
                 if place not in found.places:
                     found.places.append(place)
@@ -179,7 +177,7 @@ class Units:
         groups: dict[str, list[Unit | _Named]] = {}
         for unit in self._units.values():
             groups.setdefault(pascal(unit.layout.name or "Record"), []).append(unit)
-        for (_, name, _), found in self._enumerations.items():
+        for (_, name, _, _), found in self._enumerations.items():
             groups.setdefault(pascal(name or "Enumeration"), []).append(found)
         for name in sorted(groups, key=lambda name: len(groups[name])):
             for item, given in zip(groups[name], self._given(name, groups[name]), strict=True):
@@ -231,7 +229,7 @@ class Units:
 
     def enumerations(self) -> Iterator[Enumeration]:
         """Yield the enumerations."""
-        for (kind, _, members), found in self._enumerations.items():
+        for (kind, _, members, _), found in self._enumerations.items():
             yield Enumeration(found.name, members, _storage(found.low, found.high), kind is Flags)
         yield from self.more.values()
 
@@ -262,7 +260,7 @@ class Units:
             case Scaled():
                 return v.FloatType(64, False)
             case Enum() | Flags():
-                return v.EnumType(self._enumerations[type(kind), kind.name, kind.members].name)
+                return v.EnumType(self._enumerations[_members(kind)].name)
             case Mapping():
                 return self._mapping(kind, unit, hint)
             case Bytes(length=length):
@@ -346,6 +344,14 @@ class _Named:
     places: list[tuple[str, int]]
     low: int = 0
     high: int = 0
+
+
+_Members: TypeAlias = tuple[type, str, tuple[tuple[str, int], ...], bool]
+
+
+def _members(kind: Enum | Flags) -> _Members:
+    """Return what is one enumeration; no integer holds negative values and those beyond int64."""
+    return type(kind), kind.name, kind.members, kind.integer.highest > INT64[1]
 
 
 def _storage(low: int, high: int) -> v.IntType:
