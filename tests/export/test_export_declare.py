@@ -147,10 +147,8 @@ def test_no_integer_holds_all_values_of_one_enumeration() -> None:
         b: Mood
 
     found = program([Protocol("entity", {1: Entity})], target="c").enumerations
-    assert [(item.name, item.storage.bits, item.storage.signed) for item in found] == [
-        ("Mood", 8, True),
-        ("Mood_2", 64, False),
-    ]
+    assert [(item.storage.bits, item.storage.signed) for item in found] == [(8, True), (64, False)]
+    assert len({item.name for item in found}) == 2
 
 
 def test_notes_state_range_and_unit() -> None:

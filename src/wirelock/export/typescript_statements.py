@@ -305,8 +305,11 @@ class Printer(Output):
         with self.nested() as found:
             if index is not None and not self.reads:
                 self._hold_items(body, index)
+            held = len(found)
             self.body(body)
-        self.add(prefix, Group(head), braces(found))
+        text = " ".join(map(flat, found[held:]))
+        kept = [doc for doc in found[:held] if re.search(rf"\b{flat(doc).split()[1]}\b", text)]
+        self.add(prefix, Group(head), braces([*kept, *found[held:]]))
         self.inside.pop()
 
     def _hold_items(self, body: Sequence[st.Statement], index: v.Local) -> None:
