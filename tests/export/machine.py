@@ -17,7 +17,7 @@ from wirelock.codec.floats import float_to_bits
 from wirelock.codec.varint import read_varint, unzigzag, varint_bytes, varint_fault, zigzag
 from wirelock.export import statements as st
 from wirelock.export import values as v
-from wirelock.export.expressions import of_type
+from wirelock.export.lower.expressions import of_type
 from wirelock.export.program import Function, Program
 
 __all__ = ["Fault", "Held", "Machine"]

@@ -10,7 +10,7 @@ from wirelock.codec.scaled import raw_of
 from wirelock.codec.text import encode_text, find_mark, strip_nuls, text_fault
 from wirelock.codec.varint import varint_bytes
 from wirelock.export import values as v
-from wirelock.export.expressions import of_type
+from wirelock.export.lower.expressions import of_type
 from wirelock.layout.operators import OPERATORS
 
 

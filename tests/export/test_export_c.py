@@ -22,8 +22,8 @@ from tests.export.toolchain_c import CHECKED, COMPILERS, EXCESS, FASTEST, ask, b
 from tests.strategies import layouts, lowered, mutated, name_layout, samples
 from wirelock import Protocol, Record, derived, quaternion
 from wirelock.errors import DecodeError, ExportError
-from wirelock.export.c import export
-from wirelock.export.declare import program, program_of
+from wirelock.export.c.codec import export
+from wirelock.export.lower.declare import program, program_of
 from wirelock.golden.vectors import read
 from wirelock.layout.walk import walk
 

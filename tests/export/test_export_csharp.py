@@ -20,8 +20,8 @@ from tests.export.toolchain_csharp import RUNTIMES, STRICT, ask, build
 from tests.strategies import layouts, lowered, mutated, name_layout, samples
 from wirelock import Protocol, Record, derived, quaternion
 from wirelock.errors import DecodeError, ExportError, NegotiationError
-from wirelock.export.csharp import export
-from wirelock.export.declare import program, program_of
+from wirelock.export.csharp.codec import export
+from wirelock.export.lower.declare import program, program_of
 from wirelock.golden.vectors import read
 from wirelock.layout.walk import walk
 

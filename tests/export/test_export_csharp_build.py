@@ -19,9 +19,9 @@ from tests.export.toolchain_csharp import RUNTIMES, build
 from tests.strategies import layouts, lowered, name_layout, samples
 from wirelock.errors import ExportError
 from wirelock.export import values as v
-from wirelock.export.csharp import export
-from wirelock.export.csharp_names import Book
-from wirelock.export.declare import program_of
+from wirelock.export.csharp.codec import export
+from wirelock.export.csharp.names import Book
+from wirelock.export.lower.declare import program_of
 from wirelock.layout.walk import walk
 
 TEXTS = st.text(max_size=3) | st.sampled_from(["\ufeffx", "a\0", "\0", "\ud800", "é", "\U0001f600"])

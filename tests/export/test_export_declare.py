@@ -16,7 +16,7 @@ from tests.strategies import name_layout
 from wirelock import Protocol, Record, Registry, Rule, derived
 from wirelock.errors import DecodeError, ExportError
 from wirelock.export import values as v
-from wirelock.export.declare import program, program_of
+from wirelock.export.lower.declare import program, program_of
 from wirelock.export.program import Program, TagField, VersionDecl
 from wirelock.layout.adapters import opaque, quantised, ticks
 from wirelock.layout.walk import walk

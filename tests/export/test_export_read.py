@@ -15,7 +15,7 @@ from tests.export.machine import Fault, Held, Machine
 from tests.strategies import layouts, lowered, mutated, name_layout, samples
 from wirelock.codec.locate import locate, read_through
 from wirelock.errors import ExportError
-from wirelock.export.declare import program_of
+from wirelock.export.lower.declare import program_of
 from wirelock.layout.adapters import LsbBitStruct
 from wirelock.layout.nodes import Layout
 from wirelock.layout.walk import walk

@@ -23,8 +23,8 @@ from tests.strategies import layouts, lowered, mutated, name_layout, samples
 from wirelock import Protocol, Record, derived, quaternion
 from wirelock.codec.locate import locate
 from wirelock.errors import DecodeError, EncodeError, ExportError, Fault, NegotiationError
-from wirelock.export.declare import program, program_of
-from wirelock.export.typescript import export
+from wirelock.export.lower.declare import program, program_of
+from wirelock.export.typescript.codec import export
 from wirelock.layout.nodes import Layout
 from wirelock.layout.walk import walk
 

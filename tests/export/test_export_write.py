@@ -23,7 +23,7 @@ from wirelock.codec.generated import GeneratedEngine
 from wirelock.codec.locate import locate
 from wirelock.codec.trail import Found
 from wirelock.errors import ExportError
-from wirelock.export.declare import program, program_of
+from wirelock.export.lower.declare import program, program_of
 from wirelock.layout.nodes import Layout, Mapping, Type, parts_of
 from wirelock.layout.sizes import size_of
 from wirelock.layout.walk import walk

@@ -5,4 +5,4 @@ from typing import Final, Literal, TypeAlias, get_args
 Target: TypeAlias = Literal["c", "csharp", "typescript"]
 
 TARGETS: Final[tuple[Target, ...]] = get_args(Target)
-"""The languages, each a module of this room whose `export` prints a Program."""
+"""The languages, each a folder of this room whose codec.py prints a Program."""

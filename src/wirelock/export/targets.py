@@ -12,7 +12,7 @@ from typing import Final
 
 from wirelock.errors import ExportError
 from wirelock.export import TARGETS, Target
-from wirelock.export.declare import program
+from wirelock.export.lower.declare import program
 from wirelock.schema.registry import Protocol
 
 __all__ = ["MARK", "export"]
@@ -39,6 +39,6 @@ def export(
     found = [*protocols]
     if not found:
         raise ExportError(target, "the registry", "nothing", "name a protocol")
-    printer = import_module(f"wirelock.export.{target}")
+    printer = import_module(f"wirelock.export.{target}.codec")
     files: dict[str, str] = printer.export(program(found, target=target), name, tests=tests)
     return files

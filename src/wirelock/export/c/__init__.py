@@ -1,0 +1,1 @@
+"""A Program -> a codec in C."""

@@ -1,0 +1,40 @@
+"""Pieces of TypeScript source that every part of a module has: comments, and texts set further in."""
+
+from __future__ import annotations
+
+import textwrap
+
+from wirelock.export.typescript.layout import WIDTH
+
+__all__ = ["doc_comment", "indented", "wrapped"]
+
+
+def wrapped(prefix: str, text: str) -> str:
+    """Return text in lines that begin with a prefix; words are never broken."""
+    lines = textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=prefix,
+        subsequent_indent=prefix,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return "\n".join(lines)
+
+
+def doc_comment(text: str, indent: str = "") -> str:
+    """Return a doc comment and the end of its line; nothing for no text."""
+    told = text.replace("*/", "*\\/").strip()
+    if not told:
+        return ""
+    if len(indent) + len(told) + 7 <= WIDTH and "\n" not in told:
+        return f"{indent}/** {told} */\n"
+    lines = [f"{indent}/**"]
+    for paragraph in told.splitlines():
+        lines.append(wrapped(f"{indent} * ", paragraph) or f"{indent} *")
+    return "\n".join([*lines, f"{indent} */"]) + "\n"
+
+
+def indented(text: str, steps: int) -> str:
+    """Return a text whose lines, but for the first, begin some steps further in."""
+    return text.replace("\n", "\n" + "  " * steps)
