@@ -161,12 +161,12 @@ class Lowering(Choices):
                 return self._limited(kind, float, scaled_metadata(kind), where, metadata, values)
             case Text() if annotation is str:
                 return self._limited(kind, str, (Strict(),), where, metadata, values)
-            case Mapping(members=members) if annotation is type(members[0][0]):
-                keys = tuple(key for key, _ in members)
+            case Mapping(members=mapped) if annotation is type(mapped[0][0]):
+                keys = tuple(key for key, _ in mapped)
                 if values is not None and set(values) != set(keys):
                     told = f"the layout maps {', '.join(map(repr, keys))}"
                     raise SchemaError(f"{self.record}.{where}", told, "name all of them in the Literal")
-                numbers = [key for key, _ in members if isinstance(key, int)]
+                numbers = [item for item in keys if isinstance(item, int)]
                 wide = wide_metadata(min(numbers), max(numbers)) if numbers else ()
                 own = Strict(), *wide, one_of(Limit("one_of", keys))
                 return self._limited(kind, annotation, own, where, metadata, None)
