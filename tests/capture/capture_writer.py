@@ -1,7 +1,13 @@
 """Captures and packets written with `struct` alone: a second opinion for the readers to agree with."""
 
 import struct
+import sys
 from ipaddress import ip_address
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 # -- packets
 
@@ -52,11 +58,16 @@ def address(text):
 # -- pcap
 
 
-def pcap(packets, *, order="<", magic=0xA1B2C3D4, link=1, version=(2, 4), snaplen=262144):
-    """Packets are (seconds, fraction, data) or (seconds, fraction, data, original)."""
+def pcap(packets, *, order="<", magic=0xA1B2C3D4, link=1, version=(2, 4), snaplen=262144, swapped=None):
+    """Packets are (seconds, fraction, data) or (seconds, fraction, data, original).
+
+    `swapped`: whether the length on the link comes first, as it did before version 2.3.
+    """
+    swapped = version in [(2, 0), (2, 1), (2, 2), (543, 0)] if swapped is None else swapped
     parts = [struct.pack(order + "IHHiIII", magic, *version, 0, 0, snaplen, link)]
     for seconds, fraction, data, *original in packets:
-        parts.append(struct.pack(order + "IIII", seconds, fraction, len(data), *(original or [len(data)])))
+        lengths = [len(data), *(original or [len(data)])]
+        parts.append(struct.pack(order + "IIII", seconds, fraction, *(lengths[::-1] if swapped else lengths)))
         if magic == 0xA1B2CD34:
             parts.append(struct.pack(order + "IHBB", 2, 8, 0, 0))
         parts.append(data)
@@ -111,3 +122,14 @@ class Blocks:
 
     def simple(self, data, *, original=None):
         return self.block(3, self.pack("I", len(data) if original is None else original) + data)
+
+
+# -- compression
+
+
+def zstd_of(data, *, checksum=True, pieces=1):
+    """Return one frame, in blocks that end where the pieces do."""
+    codec = zstd.ZstdCompressor(options={zstd.CompressionParameter.checksum_flag: checksum})
+    size = len(data) // pieces + 1
+    blocks = [codec.compress(data[at : at + size], codec.FLUSH_BLOCK) for at in range(0, len(data), size)]
+    return b"".join(blocks) + codec.flush()

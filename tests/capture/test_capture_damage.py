@@ -53,6 +53,10 @@ def read(data):
     numbers = [number for number in numbers if number is not None]
     assert numbers == list(range(1, len(numbers) + 1))
     assert (counts.packets, counts.damages) == (len(items) - len(faults), len(faults))
+    assert counts.bytes == len(data)
+    for item in items:
+        if isinstance(item, Packet):
+            assert data[item.byte : item.byte + item.captured] == item.data
     for fault in faults:
         assert fault.code in FILE_FAULTS
         assert fault.within == "file"
@@ -64,7 +68,7 @@ def read(data):
 def check_datagrams(items, counts):
     found = list(read_datagrams(items, counts))
     packets = {item.number: item for item in items if isinstance(item, Packet)}
-    assert len(packets) == counts.datagrams + counts.refused + counts.others.total()
+    assert counts.balanced
     assert len(found) == counts.datagrams + counts.refused + counts.damages
     for item in found:
         if isinstance(item, Datagram):
@@ -142,7 +146,7 @@ def test_any_bytes_are_a_packet(link, data, original):
 
 
 HUGE = {
-    "pcap": pcap([(0, 0, b"")])[:-8] + LARGEST.to_bytes(4, "little") * 2 + bytes(1000),
+    "pcap": pcap([(0, 0, b"")], link=249)[:-8] + LARGEST.to_bytes(4, "little") * 2 + bytes(1000),
     "packet block": Blocks().section() + Blocks().block(6, bytes(1000), length=LARGEST),
     "unknown block": Blocks().section() + Blocks().block(77, bytes(1000), length=LARGEST),
 }

@@ -236,7 +236,7 @@ def test_an_interface_that_cannot_be_read_keeps_its_number():
 
 
 def test_interfaces_are_bounded(monkeypatch):
-    monkeypatch.setattr("wirelock.capture.files.MOST_INTERFACES", 2)
+    monkeypatch.setattr("wirelock.capture.pcapng.MOST_INTERFACES", 2)
     data = LITTLE.section() + LITTLE.interface() * 3 + LITTLE.enhanced(b"", interface=2)
     assert [item.code for item in read(data)] == ["bad-block", "no-interface"]
     assert read(data)[0].message == "more than 2 interfaces in a section"

@@ -14,7 +14,7 @@ from ipaddress import ip_address
 from typing import Final, NamedTuple, TypeAlias
 
 from wirelock.capture import headers
-from wirelock.capture.files import CaptureFault, Counts, Packet
+from wirelock.capture.packets import CaptureFault, Counts, Packet
 from wirelock.codec.trail import Found
 
 __all__ = ["DATAGRAM_FAULTS", "LINKS", "PACKET_FAULTS", "Datagram", "read_datagrams"]

@@ -66,8 +66,6 @@ def declare(name: str, struct: Construct) -> Header:
 # -- containers ----------------------------------------------------------------------------------
 
 FOREIGN: Final = {
-    b"\x1f\x8b": "gzip",
-    b"\x28\xb5\x2f\xfd": "zstd",
     b"\x04\x22\x4d\x18": "lz4",
     b"\xfd7zX": "xz",
     b"BZh": "bzip2",
@@ -171,10 +169,13 @@ KNOWN: Final = PACKETS | {SECTION, INTERFACE}
 """The types of the blocks that are read."""
 
 OPTIONS_END: Final = 0
+INTERFACE_NAME: Final = 2
+APPLICATION: Final = 4
 TIME_RESOLUTION: Final = 9
 TIME_OFFSET: Final = 14
-OPTION_SIZES: Final = {TIME_RESOLUTION: 1, TIME_OFFSET: 8}
-"""The options of an interface that are read, with their sizes in bytes."""
+INTERFACE_OPTIONS: Final = {INTERFACE_NAME: None, TIME_RESOLUTION: 1, TIME_OFFSET: 8}
+SECTION_OPTIONS: Final = {APPLICATION: None}
+"""The options that are read, with their sizes in bytes; None is any size."""
 
 PCAP: Final[dict[ByteOrder, PcapHeaders]] = {"little": _pcap("little"), "big": _pcap("big")}
 PCAPNG: Final[dict[ByteOrder, PcapngHeaders]] = {"little": _pcapng("little"), "big": _pcapng("big")}
