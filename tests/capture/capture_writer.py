@@ -21,10 +21,16 @@ def udp(payload, *, source=1111, destination=2222, length=None):
     )
 
 
-def ipv4(payload, *, protocol=17, options=b"", total=None, words=None, version=4, flags=0, offset=0):
+def udp_lite(payload, *, coverage=0):
+    return struct.pack(">HHHH", 1111, 2222, coverage, 0) + payload
+
+
+def ipv4(
+    payload, *, protocol=17, options=b"", total=None, words=None, version=4, flags=0, offset=0, number=7
+):
     words = (20 + len(options)) // 4 if words is None else words
     total = 20 + len(options) + len(payload) if total is None else total
-    fixed = (version << 4 | words, 0, total, 7, flags << 13 | offset, 64, protocol, 0)
+    fixed = (version << 4 | words, 0, total, number, flags << 13 | offset, 64, protocol, 0)
     return struct.pack(">BBHHHBBH", *fixed) + address(SOURCE) + address(DESTINATION) + options + payload
 
 
@@ -38,8 +44,17 @@ def extension(following, *, words=0, content=b""):
     return bytes([following, words]) + content.ljust(6 + 8 * words, b"\0")
 
 
-def fragment(following, *, offset=0, more=0, reserved=0):
-    return struct.pack(">BBHI", following, reserved, offset << 3 | (reserved & 3) << 1 | more, 99)
+def fragment(following, *, offset=0, more=0, reserved=0, number=99):
+    return struct.pack(">BBHI", following, reserved, offset << 3 | (reserved & 3) << 1 | more, number)
+
+
+def fragment_of(payload, start, stop, *, version=4, number=7, protocol=17):
+    """Return the IP packet that carries these bytes of an IP payload."""
+    piece, place = payload[start:stop], {"offset": start // 8, "number": number}
+    more = int(stop < len(payload))
+    if version == 4:
+        return ipv4(piece, flags=more, protocol=protocol, **place)
+    return ipv6(fragment(protocol, more=more, **place) + piece, protocol=44)
 
 
 def jumbo(following, length, *, size=4):
@@ -49,6 +64,23 @@ def jumbo(following, length, *, size=4):
 def ethernet(payload, kind=0x0800, *, tags=()):
     levels = b"".join(struct.pack(">HH", tag, number) for tag, number in tags)
     return b"\x02\0\0\0\0\x02\x02\0\0\0\0\x01" + levels + struct.pack(">H", kind) + payload
+
+
+def pppoe(payload, *, code=0, length=None):
+    return struct.pack(">BBHH", 0x11, code, 5, len(payload) if length is None else length) + payload
+
+
+def gre(payload, kind=0x0800, *, flags=0, words=0):
+    return struct.pack(">HH", flags, kind) + bytes(4 * words) + payload
+
+
+def vxlan(payload, *, flags=8, network=42):
+    return struct.pack(">II", flags << 24, network << 8) + payload
+
+
+def gtp(payload, *, flags=0x30, options=b"", kind=255, length=None, tunnel=7):
+    length = len(options + payload) if length is None else length
+    return struct.pack(">BBHI", flags, kind, length, tunnel) + options + payload
 
 
 def address(text):

@@ -72,7 +72,12 @@ def check_datagrams(items, counts):
     assert len(found) == counts.datagrams + counts.refused + counts.damages
     for item in found:
         if isinstance(item, Datagram):
-            assert item.payload in packets[item.packet].data
+            packet = packets[item.packet]
+            if item.byte is None:
+                assert counts.fragments
+            else:
+                start = item.byte - packet.byte
+                assert packet.data[start : start + len(item.payload)] == item.payload
             assert {fault.code for fault in item.faults} <= set(DATAGRAM_FAULTS)
         elif item.within == "packet":
             assert item.code in PACKET_FAULTS
