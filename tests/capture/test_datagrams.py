@@ -20,6 +20,7 @@ from capture_writer import (
     udp,
     udp_lite,
 )
+from carriers import COOKED, HI, LAST, OVER_V4, OVER_V6, V6
 
 from wirelock.capture.datagrams import DATAGRAM_FAULTS, PACKET_FAULTS, Datagram, read_datagrams
 from wirelock.capture.files import CaptureFault, Counts, Packet, read_capture
@@ -27,7 +28,6 @@ from wirelock.capture.links import LINKS
 
 CAPTURES = Path(__file__).parents[2] / "fixtures" / "captures"
 EXPECTED = json.loads((CAPTURES / "expected.json").read_text())
-V4, V6 = 0x0800, 0x86DD
 
 
 def packet(data, *, link=1, original=None, number=1):
@@ -64,64 +64,6 @@ def test_datagrams_of_the_files(name):
 
 
 # -- what carries a datagram
-
-HI = udp(b"hi")
-LAST = extension(17) + HI
-COOKED = bytes.fromhex("0000 0001 0006 0200000000010000")
-COOKED_2 = bytes.fromhex("0000 00000002 0001 00 06 0200000000010000")
-OVER_V4 = {
-    "ethernet": (1, ethernet(ipv4(HI))),
-    "vlan": (1, ethernet(ipv4(HI), tags=[(0x8100, 5)])),
-    "qinq": (1, ethernet(ipv4(HI), tags=[(0x88A8, 5), (0x8100, 6)])),
-    "vlan in vlan in vlan": (1, ethernet(ipv4(HI), tags=[(0x9100, 1), (0x8100, 0xFFFF), (0x8100, 3)])),
-    "options": (1, ethernet(ipv4(HI, options=b"\x01" * 40))),
-    "reserved bit, do not fragment": (1, ethernet(ipv4(HI, flags=0b110))),
-    "trailer": (1, ethernet(ipv4(HI)) + b"\xee" * 16),
-    "cooked": (113, COOKED + V4.to_bytes(2, "big") + ipv4(HI)),
-    "cooked vlan": (113, COOKED + b"\x81\x00\x00\x05\x08\x00" + ipv4(HI)),
-    "cooked 2": (276, V4.to_bytes(2, "big") + COOKED_2 + ipv4(HI)),
-    "null little": (0, b"\2\0\0\0" + ipv4(HI)),
-    "null big": (0, b"\0\0\0\2" + ipv4(HI)),
-    "loop": (108, b"\0\0\0\2" + ipv4(HI)),
-    "raw 12": (12, ipv4(HI)),
-    "raw 14": (14, ipv4(HI)),
-    "raw 101": (101, ipv4(HI)),
-    "raw v4": (228, ipv4(HI)),
-    "authentication": (1, ethernet(ipv4(b"\x11\4" + bytes(22) + HI, protocol=51))),
-    "pppoe": (1, ethernet(pppoe(b"\0\x21" + ipv4(HI)), 0x8864, tags=[(0x8100, 9)])),
-    "pppoe short": (1, ethernet(pppoe(b"\x21" + ipv4(HI)) + bytes(9), 0x8864)),
-    "link of pppoe": (51, pppoe(b"\0\x21" + ipv4(HI))),
-    "ppp": (9, b"\0\x21" + ipv4(HI)),
-    "ppp with address": (9, b"\xff\3\0\x21" + ipv4(HI)),
-    "ppp hdlc": (50, b"\xff\3\x21" + ipv4(HI)),
-    "ppp hdlc of cisco": (50, b"\x0f\0\x08\0" + ipv4(HI)),
-    "cisco": (104, b"\x8f\0\x08\0" + ipv4(HI)),
-    "pppd out": (166, b"\1\3\0\x21" + ipv4(HI)),
-    "ppp with direction": (204, b"\0\xff\3\0\x21" + ipv4(HI)),
-}
-OVER_V6 = {
-    "ethernet": (1, ethernet(ipv6(HI), V6)),
-    "hop by hop": (1, ethernet(ipv6(extension(17) + HI, protocol=0), V6)),
-    "long destination options": (1, ethernet(ipv6(extension(17, words=255) + HI, protocol=60), V6)),
-    "all": (
-        1,
-        ethernet(ipv6(extension(60) + extension(43) + extension(44) + fragment(60) + LAST, protocol=0), V6),
-    ),
-    "atomic fragment": (1, ethernet(ipv6(fragment(17, reserved=0xFF) + HI, protocol=44), V6)),
-    "many": (1, ethernet(ipv6(extension(60) * 180 + extension(17) + HI, protocol=60), V6)),
-    "trailer": (1, ethernet(ipv6(HI), V6, tags=[(0x8100, 1)]) + b"\xee" * 16),
-    "cooked": (113, COOKED + V6.to_bytes(2, "big") + ipv6(HI)),
-    "cooked 2": (276, V6.to_bytes(2, "big") + COOKED_2 + ipv6(HI)),
-    "raw 101": (101, ipv6(HI)),
-    "raw v6": (229, ipv6(HI)),
-    **{f"null {family} {order}": (0, family.to_bytes(4, order) + ipv6(HI)) for family in (24, 28, 30)
-       for order in ("big", "little")},
-    "loop": (108, b"\0\0\0\x1c" + ipv6(HI)),
-    "authentication": (229, ipv6(b"\x11\4" + bytes(22) + HI, protocol=51)),
-    "mobility, host identity, shim6": (229, ipv6(extension(139) + extension(140) + LAST, protocol=135)),
-    "pppoe": (1, ethernet(pppoe(b"\0\x57" + ipv6(HI)), 0x8864)),
-    "pppd in": (166, b"\0\3\x57" + ipv6(HI)),
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", OVER_V4)

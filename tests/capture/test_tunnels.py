@@ -3,48 +3,17 @@
 import pytest
 from capture_writer import (
     ethernet,
-    extension,
     fragment_of,
     gre,
     gtp,
     ipv4,
-    ipv6,
-    pppoe,
     udp,
     vxlan,
 )
+from carriers import GTP, IN_4, IN_6, TUNNELS, V6, VXLAN
 
 from wirelock.capture.datagrams import read_datagrams
 from wirelock.capture.files import Counts, Packet
-
-V6 = 0x86DD
-HI = udp(b"hi")
-IN_4, IN_6 = ipv4(HI), ipv6(HI)
-VXLAN, GTP = 4789, 2152
-TUNNELS = {
-    "ipip": ipv4(IN_4, protocol=4),
-    "6in4": ipv4(IN_6, protocol=41),
-    "4in6": ipv6(IN_4, protocol=4),
-    "6in6 behind options": ipv6(extension(41) + IN_6, protocol=60),
-    "gre": ipv4(gre(IN_4), protocol=47),
-    "gre, six": ipv4(gre(IN_6, V6), protocol=47),
-    "gre with checksum": ipv4(gre(IN_4, flags=0x8000, words=1), protocol=47),
-    "gre with key and number": ipv4(gre(IN_4, flags=0x3000, words=2), protocol=47),
-    "gre of ethernet": ipv4(gre(ethernet(IN_4), 0x6558), protocol=47),
-    "gre of vlan": ipv4(gre(ethernet(IN_4, tags=[(0x8100, 5)]), 0x6558), protocol=47),
-    "pptp": ipv4(gre(b"\xff\3\0\x21" + IN_4, 0x880B, flags=0x3081, words=3), protocol=47),
-    "vxlan": ipv4(udp(vxlan(ethernet(IN_4)), destination=VXLAN)),
-    "vxlan of six": ipv6(udp(vxlan(ethernet(IN_6, V6)), destination=8472)),
-    "vxlan of pppoe": ipv4(udp(vxlan(ethernet(pppoe(b"\x21" + IN_4), 0x8864)), destination=VXLAN)),
-    "gtp": ipv4(udp(gtp(IN_4), destination=GTP)),
-    "gtp with number": ipv4(udp(gtp(IN_6, flags=0x32, options=b"\0\1\0\0"), destination=GTP)),
-    "gtp with extensions": ipv4(
-        udp(gtp(IN_4, flags=0x34, options=b"\0\0\0\x85\1\0\0\x85\2\0\0\0\0\0\0\0"), destination=GTP)
-    ),
-    "gre in vxlan in gtp": ipv4(
-        udp(gtp(ipv4(udp(vxlan(ethernet(ipv4(gre(IN_4), protocol=47))), destination=VXLAN))), destination=GTP)
-    ),
-}
 
 
 def read(*datas, tunnels=True, link=101, original=None):

@@ -28,16 +28,15 @@ UDP_LITE: Final = 136
 _HOP_BY_HOP: Final = 0
 _FRAGMENT: Final = 44
 AUTHENTICATION: Final = 51
-EXTENSIONS: Final = frozenset({_HOP_BY_HOP, 43, _FRAGMENT, AUTHENTICATION, 60, 135, 139, 140})
-"""The IPv6 extension headers that are passed over; 43 is routing, 60 destination options, 135 mobility,
-139 host identity, 140 shim6."""
+EXTENSIONS: Final = frozenset({_HOP_BY_HOP, 43, _FRAGMENT, AUTHENTICATION, 60, 140})
+"""The IPv6 extension headers that are passed over; 43 is routing, 60 destination options, 140 shim6."""
 _EXTENSION_UNIT: Final = 8
 _PAD_1: Final = b"\x00"
 _JUMBO: Final = 0xC2
 
 _NAMES: Final = {
     1: "icmp", 2: "igmp", 4: "ip-in-ip", 6: "tcp", 41: "ip-in-ip", 47: "gre", 50: "esp", 58: "icmpv6",
-    132: "sctp",
+    132: "sctp", 135: "mobility", 139: "hip",
 }  # fmt: skip
 
 
