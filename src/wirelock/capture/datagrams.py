@@ -236,11 +236,12 @@ class _Frame:
 
     def refusal(self, refused: Refused | Found) -> CaptureFault:
         """Return the fault of a packet that cannot be read."""
+        # A header may lie wholly behind the end: options and extensions before it say how far they go.
         if isinstance(refused, Refused):
-            return self.fault(*refused.args)
+            code, message, byte = refused.args
+            return self.fault(code, message, min(byte, max(self.there, len(self.data))))
         fault = refused.fault
         code = "snaplen-cut" if self.there > len(self.data) else "truncated"
-        # A header may lie wholly behind the end: options and extensions before it say how far they go.
         return self.fault(code, f"{fault.path}: {fault.message}", min(fault.byte or 0, len(self.data)))
 
 

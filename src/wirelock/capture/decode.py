@@ -93,11 +93,13 @@ class Summary:
     Every packet is counted once: packets = datagrams + other_traffic + refused + fragments (those that came
     out as another packet); every datagram once:
     datagrams = decoded + faulty + foreign + other_ports. `faults` counts fault rows by code; `bytes`
-    are those of the packets as captured, link headers included.
+    are those of the packets as captured, link headers included, and `read_bytes` those of the files that
+    were read so far, as they are (compressed, say).
     """
 
     files: int = 0
     bytes: int = 0
+    read_bytes: int = 0
     packets: int = 0
     datagrams: int = 0
     refused: int = 0
@@ -140,7 +142,7 @@ def decode(
     file = name or (os.fspath(capture) if isinstance(capture, Path) else "-")
     counts = Counts()
     try:
-        packets = _counted(read_capture(capture, counts, file), summary)
+        packets = _counted(read_capture(capture, counts, file), counts, summary)
         for item in read_datagrams(packets, counts, tunnels=selection.tunnels):
             if isinstance(item, CaptureFault):
                 summary.faults[item.code] += 1
@@ -159,8 +161,12 @@ def decode(
         summary.other_traffic += counts.others
 
 
-def _counted(items: Iterator[Packet | CaptureFault], summary: Summary) -> Iterator[Packet | CaptureFault]:
+def _counted(
+    items: Iterator[Packet | CaptureFault], counts: Counts, summary: Summary
+) -> Iterator[Packet | CaptureFault]:
+    before = summary.read_bytes
     for item in items:
+        summary.read_bytes = before + counts.file_bytes
         if isinstance(item, Packet):
             summary.packets += 1
             summary.bytes += item.captured

@@ -14,12 +14,12 @@ from typing import BinaryIO, Final
 
 from wirelock.capture import headers
 from wirelock.capture.packets import CaptureFault, Counts, Packet
-from wirelock.capture.pcap import LARGEST, read_pcap
+from wirelock.capture.pcap import read_pcap
 from wirelock.capture.pcapng import read_pcapng
 from wirelock.capture.stream import PIECE, Stream
 from wirelock.errors import CaptureError
 
-__all__ = ["FILE_FAULTS", "LARGEST", "CaptureFault", "Counts", "Packet", "read_capture"]
+__all__ = ["FILE_FAULTS", "CaptureFault", "Counts", "Packet", "read_capture"]
 
 FILE_FAULTS: Final = {
     "cut": "the file ends inside of a packet or block",
@@ -77,5 +77,5 @@ def _no_capture(magic: bytes) -> str:
         return "is empty"
     for start, name in headers.FOREIGN.items():
         if magic.startswith(start):
-            return f"is {name}, which is not read"
+            return f"is {name}, which is not read: unpack it first"
     return f"begins with {magic.hex(' ')}, as no capture does"

@@ -70,7 +70,6 @@ FOREIGN: Final = {
     b"\xfd7zX": "xz",
     b"BZh": "bzip2",
     b"PK\x03\x04": "zip",
-    b"snoo": "snoop",
 }
 """What files that are not read begin with."""
 

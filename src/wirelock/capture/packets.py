@@ -128,6 +128,8 @@ class Counts:
     """Packets of other protocols, by protocol."""
     bytes: int = field(default=0, compare=False)
     """Bytes of the file, once unpacked."""
+    file_bytes: int = field(default=0, compare=False)
+    """Bytes that were taken from the file so far, as it is."""
     header_bytes: int = field(default=0, compare=False)
     """Those of file headers, sections and interfaces."""
     packet_bytes: int = field(default=0, compare=False)

@@ -15,10 +15,11 @@ from wirelock.capture.stream import Stream
 
 __all__ = ["LARGEST", "lost", "read_pcap", "short"]
 
-LARGEST: Final = 1 << 28
-"""Bytes of the largest packet or block: more than any link type of libpcap allows."""
-_LARGEST_PACKET: Final = 1 << 18
-"""Bytes of the largest packet of most link types, unless the file says that it has larger ones."""
+LARGEST: Final = 1 << 24
+"""Bytes of the largest packet that is held."""
+_LARGEST_USUALLY: Final = 1 << 18
+"""Bytes of the largest packet of most link types, as libpcap has it, unless the file says that it has
+larger ones."""
 _LARGE_LINKS: Final = frozenset({220, 231, 249, 279})
 """USB as Linux maps it, D-Bus, USBPcap, EBHSCR: link types that libpcap allows larger packets."""
 _VERSIONS: Final = frozenset({(2, 0), (2, 1), (2, 2), (2, 3), (2, 4), (543, 0)})
@@ -41,7 +42,7 @@ def read_pcap(stream: Stream, magic: bytes, counts: Counts) -> Iterator[Packet |
     interface = Interface(link_type, head.snaplen, SECOND // tick)
     kind = f"pcap {head.major}.{head.minor}{' modified' if modified else ''}"
     counts.add_section(Section(kind, order, interfaces=[interface]))
-    largest = LARGEST if link_type in _LARGE_LINKS else min(max(_LARGEST_PACKET, head.snaplen), LARGEST)
+    largest = LARGEST if link_type in _LARGE_LINKS else min(max(_LARGEST_USUALLY, head.snaplen), LARGEST)
     record = known.modified_record if modified else known.record
     number = 0
     while start := stream.take(record.size):

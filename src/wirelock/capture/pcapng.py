@@ -20,6 +20,8 @@ __all__ = ["read_pcapng"]
 
 _LONGEST_TEXT: Final = 256
 """Bytes of an interface's or application's name that are kept."""
+LARGEST_BLOCK: Final = 1 << 28
+"""Bytes of the largest block; of those that are read, LARGEST are held."""
 _FINAL: Final = frozenset({"cut", "bad-length", "bad-section"})
 
 _BLOCK: Final = headers.PCAPNG["little"].block.size
@@ -104,16 +106,20 @@ class _Pcapng:
         block = self.blocks.block.read(head)
         self.kind = block.type
         left = block.length - len(head) - len(start)
-        if left < 4 or left % 4 or block.length > LARGEST:
+        if left < 4 or left % 4 or block.length > LARGEST_BLOCK:
             raise self._damage("bad-length", f"a block of {block.length} bytes")
         byte = stream.byte
-        skipped = 0 if self.kind in headers.KNOWN else stream.skip(left - 4)
+        held = self.kind in headers.KNOWN and left <= LARGEST
+        skipped = 0 if held else stream.skip(left - 4)
         rest = stream.take(left - skipped)
         if skipped + len(rest) < left:
             raise _Damage("cut", short(left, skipped + len(rest)), byte)
         if rest[-4:] != head[4:]:
             after = self.blocks.block.read(head[:4] + rest[-4:]).length
             raise self._damage("bad-length", f"a block of {block.length} bytes that ends as one of {after}")
+        if self.kind in headers.KNOWN and not held:
+            code = "bad-section" if self.kind == headers.SECTION else "bad-block"
+            raise self._damage(code, f"a block of {block.length} bytes; at most {LARGEST} are read")
         return start + rest[:-4]
 
     def _use(self, body: bytes, number: int) -> Packet | None:

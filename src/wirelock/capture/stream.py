@@ -28,6 +28,7 @@ class Stream:
         self.byte = 0
         self.within: Within = "file"
         self._read = file.read
+        self._counts = counts
         self._unpacked: Unpacked | None = None
         self._first = b""
         self._first = self.take(4)
@@ -76,7 +77,9 @@ class Stream:
         if self._first:
             data, self._first = self._first[:size], self._first[size:]
             return data
-        return self._read(size)
+        data = self._read(size)
+        self._counts.file_bytes += len(data)
+        return data
 
     def _gather(self, piece: bytes, size: int) -> bytes:
         pieces, left = [piece], size - len(piece)

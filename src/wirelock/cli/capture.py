@@ -55,7 +55,7 @@ def _lines(name: str, found: Contents) -> Iterator[str]:
     from wirelock.codec.words import utc
 
     counts = found.counts
-    inside = f", unpacked from {counts.compression}" if counts.compression else ""
+    inside = f", unpacked from {counts.file_bytes} of {counts.compression}" if counts.compression else ""
     yield f"{name}: {_count(counts.bytes, 'byte')}{inside}"
     for section in counts.sections[:_SHOWN]:
         yield from _section_lines(section)
@@ -154,6 +154,7 @@ def _document(name: str, found: Contents) -> dict[str, Any]:
         "compression": counts.compression or None,
         "bytes": {
             "file": counts.bytes,
+            "as_stored": counts.file_bytes,
             "packets": counts.packet_bytes,
             "headers": counts.header_bytes,
             "skipped": counts.skipped_bytes,

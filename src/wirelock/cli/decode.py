@@ -153,7 +153,7 @@ def _decode_all(
     to_file = None if faults_to is None else sinks.fault_sink(_fault_format(fault_target), faults_to)
     for path in captures:
         source, name = opened(path)
-        with _progress(name, path, rows_to is stdout) as advance:
+        with _progress(name, path, summary.read_bytes, rows_to is stdout) as advance:
             # A bar moves aside for what is written to sys.stderr from now on, not for what was before.
             faults = to_file or sinks.fault_sink("table", sys.stderr)
             for item in decoding.decode(source, registry, selection, summary, name):
@@ -161,14 +161,14 @@ def _decode_all(
                     rows.write(item)
                 else:
                     faults.write(item)
-                advance(summary.bytes)
+                advance(summary.read_bytes)
     if target is None:
         stdout.flush()
 
 
 @contextmanager
-def _progress(name: str, path: Path, rows_on_stdout: bool) -> Iterator[Any]:
-    """Show a bar on a terminal, unless rows are written to it."""
+def _progress(name: str, path: Path, before: int, rows_on_stdout: bool) -> Iterator[Any]:
+    """Show a bar on a terminal, unless rows are written to it; `before` is what other files had."""
     if not sys.stderr.isatty() or (rows_on_stdout and sys.stdout.isatty()) or str(path) == "-":
         yield lambda done: None
         return
@@ -178,14 +178,7 @@ def _progress(name: str, path: Path, rows_on_stdout: bool) -> Iterator[Any]:
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(name, total=path.stat().st_size)
-        start: list[int] = []
-
-        def advance(done: int) -> None:
-            if not start:
-                start.append(done)
-            progress.update(task, completed=done - start[0])
-
-        yield advance
+        yield lambda done: progress.update(task, completed=done - before)
 
 
 def _print_summary(summary: Summary) -> None:
