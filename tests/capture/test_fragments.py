@@ -195,7 +195,7 @@ def test_memory_is_bounded_and_the_oldest_make_room(monkeypatch):
 
 
 def test_faults_come_before_the_packet_that_took_their_room(monkeypatch):
-    monkeypatch.setattr(fragments, "MOST_HELD", 900)
+    monkeypatch.setattr(fragments, "MOST_HELD", 1300)
     first, second = cut(40, number=1), cut(40, number=2)
     found = read([first[0], second[0], ipv4(udp(b"whole")), second[1]])
     assert told(found) == [(1, "fragment-missing"), (3, b"whole"), (4, BYTES)]

@@ -128,7 +128,7 @@ class DatagramReader:
             else:
                 counts.datagrams += 1
                 found = [datagram]
-        return [*self._given_up(), *found]
+        return [*self._given_up(), *found] if self._fragments.unfinished else found
 
     def end(self) -> list[CaptureFault]:
         """Return the faults of fragments that were never finished."""
@@ -139,7 +139,7 @@ class DatagramReader:
         for lost in self._fragments.taken():
             self._counts.fragments -= 1
             self._counts.refused += 1
-            yield CaptureFault(lost.packet, "fragment-missing", lost.message, lost.byte, "packet")
+            yield CaptureFault(lost.packet, "fragment-missing", lost.message, lost.byte, lost.within)
 
     def _datagram(self, frame: _Frame) -> Datagram | None:
         """Return the datagram in a packet, None if it is a fragment so far, or raise what it is instead."""
@@ -149,10 +149,12 @@ class DatagramReader:
         kind, at = LINKS[packet.link_type][1](frame.data, 0)
         path: tuple[Hashable, ...] = ()
         for _ in range(_DEEPEST):
-            kind, at, frame.there = network(frame.data, kind, at, frame.there)
+            if kind not in _HEADERS:
+                kind, at, frame.there = network(frame.data, kind, at, frame.there)
             carried = (ipv4 if kind == IPV4 else ipv6)(frame.data, at)
-            self._check_protocol(kind, carried)
-            while carried.fragment:
+            if carried.protocol not in _ENDS or carried.end < carried.at:
+                self._check_protocol(kind, carried)
+            while carried.more or carried.offset:
                 if not self._reassemble(frame, carried, path):
                     return None
                 if carried.protocol in _HEADERS[kind]:
@@ -162,7 +164,7 @@ class DatagramReader:
             end = carried.end
             if carried.protocol in _ENDS:
                 datagram, end = _transport(frame, carried)
-                inside = self._inside(frame, carried.at, end, datagram)
+                inside = self._inside(frame, carried.at, end, datagram) if self._tunnels else None
                 if inside is None:
                     return datagram
                 kind, at, end, number = inside
@@ -176,7 +178,7 @@ class DatagramReader:
         self, frame: _Frame, at: int, end: int, datagram: Datagram
     ) -> tuple[int, int, int, int] | None:
         """Return what is in a datagram that is a tunnel to be entered, as over_udp does."""
-        if not self._tunnels or not {fault.code for fault in datagram.faults} <= {"snaplen-cut"}:
+        if not {fault.code for fault in datagram.faults} <= {"snaplen-cut"}:
             return None
         return over_udp(frame.data, at + _UDP_HEADER, end, datagram.destination_port)
 
@@ -195,7 +197,7 @@ class DatagramReader:
         packet, at, end = frame.packet, carried.at, carried.end
         key = path, carried.source, carried.destination, carried.key
         data = frame.data[at:end]
-        piece = Piece(packet.number, packet.time_ns, carried.offset, carried.more, data, at)
+        piece = Piece(packet.number, packet.time_ns, carried.offset, carried.more, data, at, frame.within)
         if len(data) < end - at:
             if not self._fragments.refuse(key, piece):
                 return False
@@ -247,7 +249,7 @@ class _Frame:
 
 _ENDS: Final = frozenset({UDP, UDP_LITE})
 _HEADERS: Final = {IPV4: frozenset({AUTHENTICATION}), IPV6: EXTENSIONS}
-"""What a fragment may begin with that leads to UDP."""
+"""The networks, and what a fragment of each may begin with that leads to UDP."""
 _UDP_HEADER: Final = 8
 """Bytes of the header with its checksum, of UDP and of UDP-Lite."""
 _LENGTH: Final = 4

@@ -9,16 +9,16 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from wirelock.capture.packets import SECOND, Refused
+from wirelock.capture.packets import SECOND, Refused, Within
 
 __all__ = ["MOST_HELD", "Fragments", "Piece", "Unfinished"]
 
 MOST_HELD: Final = 1 << 24
 """Bytes of unfinished packets that are held, with what it takes to hold them."""
-_OVERHEAD: Final = 200
+_OVERHEAD: Final = 400
 """Bytes that holding a packet or one of its pieces takes besides its own, about."""
 _LONGEST: Final = 0xFFFF
 """Bytes of the largest packet that fragments can make, without its header."""
@@ -30,7 +30,7 @@ _REMEMBERED: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One fragment: bytes at `offset` of what the fragments make, and the packet that brought them."""
+    """One fragment: bytes at `offset` of what the fragments make, the packet that brought them, and where."""
 
     packet: int
     time_ns: int | None
@@ -38,6 +38,7 @@ class Piece:
     more: bool
     data: bytes
     byte: int
+    within: Within
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class Unfinished:
 
     packet: int
     byte: int
+    within: Within
     message: str
 
 
@@ -57,8 +59,7 @@ class _Pending:
     finished. `refused`: what they make is given up, and what still comes of it is passed over.
     """
 
-    packet: int
-    byte: int
+    first: Unfinished
     time_ns: int | None
     late: bool = False
     starts: list[int] = field(default_factory=list)
@@ -130,10 +131,13 @@ class _Pending:
 
 
 class Fragments:
-    """The fragments of many packets, taken in the order in which they were captured."""
+    """The fragments of many packets, taken in the order in which they were captured.
+
+    `unfinished` are those that were given up since `taken` was last asked for them.
+    """
 
     def __init__(self) -> None:
-        self._unfinished: list[Unfinished] = []
+        self.unfinished: list[Unfinished] = []
         self._pending: dict[Hashable, _Pending] = {}
         self._finished: OrderedDict[Hashable, set[tuple[int, int, bool]]] = OrderedDict()
         self._cost = 0
@@ -182,7 +186,7 @@ class Fragments:
 
     def taken(self) -> Iterator[Unfinished]:
         """Yield what was given up since this was last asked."""
-        given, self._unfinished = self._unfinished, []
+        given, self.unfinished = self.unfinished, []
         yield from given
 
     def _finish(self, key: Hashable, pending: _Pending) -> bytes:
@@ -202,19 +206,20 @@ class Fragments:
             pending = None
         if pending is None:
             late = key in self._finished
-            pending = self._pending[key] = _Pending(piece.packet, piece.byte, piece.time_ns, late)
+            first = Unfinished(piece.packet, piece.byte, piece.within, "")
+            pending = self._pending[key] = _Pending(first, piece.time_ns, late)
             self._cost += pending.cost
         return pending
 
     def _give_up(self, key: Hashable, pending: _Pending) -> None:
         self._cost += _OVERHEAD - pending.cost
-        self._pending[key] = _Pending(pending.packet, pending.byte, pending.time_ns, refused=True)
+        self._pending[key] = _Pending(pending.first, pending.time_ns, refused=True)
 
     def _drop(self, key: Hashable) -> None:
         pending = self._pending.pop(key)
         self._cost -= pending.cost
         if not pending.refused and not pending.late:
-            self._unfinished.append(Unfinished(pending.packet, pending.byte, pending.missing()))
+            self.unfinished.append(replace(pending.first, message=pending.missing()))
 
 
 def _apart(one: int | None, other: int | None) -> bool:
