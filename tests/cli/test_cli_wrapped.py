@@ -91,3 +91,8 @@ def test_a_late_fault_is_expected_again(tmp_path):
     told("verify", capture, "--expect", expectation, "--tunnels")
     with pytest.raises(AssertionError, match="another --tunnels"):
         told("verify", capture, "--expect", expectation)
+
+
+def test_inspect_says_where_compressed_captures_are_read():
+    _, text = told("inspect", "-", given=gzip.compress(b"x"), code=2)
+    assert "is gzip: if there is a capture in it, read it with wirelock decode" in text
