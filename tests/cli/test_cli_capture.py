@@ -2,13 +2,12 @@
 
 import gzip
 import json
-import re
 
 import pytest
 from click.testing import CliRunner
 
 from tests.capture.capture_writer import Blocks, ethernet, fragment_of, ipv4, pcap, udp, vxlan
-from tests.cli.command import ROOT, SESSION, done, refused, run, write
+from tests.cli.command import ROOT, done, refused, run, write
 from wirelock.capture import contents
 from wirelock.cli import command
 
@@ -154,9 +153,3 @@ def test_an_empty_capture(tmp_path):
 def test_what_is_no_capture_is_one_line(tmp_path):
     refused(run("capture", "info", write(tmp_path / "text", "text"), cwd=tmp_path), "as no capture does")
     refused(run("capture", "info", tmp_path), "is a directory")
-
-
-def test_the_page_shows_what_is_printed():
-    page = (ROOT / "docs/decode.md").read_text("utf-8")
-    [shown] = re.findall(r"\$ wirelock capture info (\S+)\n(.*?)```", page, re.S)
-    assert told(SESSION).replace(str(SESSION), shown[0]) == shown[1]
