@@ -1,6 +1,7 @@
 """A file or pipe -> its bytes, read forward in bounded pieces, unpacked where they are gzip or zstd.
 
-No length that a file states makes this ask for more than a piece at once.
+No length that a file states makes this ask for more than a piece at once, and a pipe is never waited for
+longer than the bytes that are wanted take.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from wirelock.capture.packets import CaptureFault, Counts, Within
 from wirelock.capture.unpack import Unpacked, compression
 from wirelock.errors import CaptureError
 
-__all__ = ["Stream"]
+__all__ = ["PIECE", "Stream"]
 
 PIECE: Final = 1 << 18
 """Bytes that are asked for at once, at most."""
@@ -27,25 +28,26 @@ class Stream:
         self.name = name
         self.byte = 0
         self.within: Within = "file"
-        self._read = file.read
+        self._read = getattr(file, "read1", file.read)  # what is there, where others would wait for more
         self._counts = counts
         self._unpacked: Unpacked | None = None
+        self._buffer, self._at = b"", 0
         self._first = b""
-        self._first = self.take(4)
+        while len(self._first) < 4 and (more := self._read_file(4 - len(self._first))):
+            self._first += more
         counts.compression = kind = compression(self._first)
         if kind:
-            self._unpacked = Unpacked(kind, self._piece, name)
+            self._unpacked = Unpacked(kind, self._file, name)
             self.within = "unpacked file"
-        self.byte = 0
 
     def take(self, size: int) -> bytes:
         """Return the next bytes: fewer than `size` only where the file ends."""
-        try:
-            data = self._more(min(size, PIECE))
-            if len(data) < size:
-                data = self._gather(data, size)
-        except OSError as error:
-            raise CaptureError(f"{self.name}: {error.strerror or error}") from error
+        end = self._at + size
+        data = self._buffer[self._at : end]
+        if len(data) == size:
+            self._at = end
+        else:
+            data = self._gather(data, size)
         self.byte += len(data)
         return data
 
@@ -70,21 +72,29 @@ class Stream:
         message, byte = self._unpacked.damage
         return CaptureFault(None, "compression", message, byte, "file")
 
-    def _more(self, size: int) -> bytes:
-        return self._unpacked.read(size) if self._unpacked else self._piece(size)
+    def _gather(self, start: bytes, size: int) -> bytes:
+        """Return `start`, which is what is left in the buffer, and what comes behind it."""
+        pieces, left = [start], size - len(start)
+        while left:
+            self._buffer = self._unpacked.read(PIECE) if self._unpacked else self._file(PIECE)
+            self._at = min(left, len(self._buffer))
+            if not self._buffer:
+                break
+            pieces.append(self._buffer[: self._at])
+            left -= self._at
+        return b"".join(pieces)
 
-    def _piece(self, size: int) -> bytes:
+    def _file(self, size: int) -> bytes:
+        """Return the next bytes of the file as it is."""
         if self._first:
             data, self._first = self._first[:size], self._first[size:]
             return data
-        data = self._read(size)
+        return self._read_file(size)
+
+    def _read_file(self, size: int) -> bytes:
+        try:
+            data: bytes = self._read(size)
+        except OSError as error:
+            raise CaptureError(f"{self.name}: {error.strerror or error}") from error
         self._counts.file_bytes += len(data)
         return data
-
-    def _gather(self, piece: bytes, size: int) -> bytes:
-        pieces, left = [piece], size - len(piece)
-        while left and piece:
-            piece = self._more(min(left, PIECE))
-            pieces.append(piece)
-            left -= len(piece)
-        return b"".join(pieces)
