@@ -12,6 +12,7 @@ OVER_V4 = {
     "vlan": (1, ethernet(ipv4(HI), tags=[(0x8100, 5)])),
     "qinq": (1, ethernet(ipv4(HI), tags=[(0x88A8, 5), (0x8100, 6)])),
     "vlan in vlan in vlan": (1, ethernet(ipv4(HI), tags=[(0x9100, 1), (0x8100, 0xFFFF), (0x8100, 3)])),
+    "802.2": (1, ethernet(b"\xaa\xaa\3\0\0\0\x08\0" + ipv4(HI), 38)),
     "options": (1, ethernet(ipv4(HI, options=b"\x01" * 40))),
     "reserved bit, do not fragment": (1, ethernet(ipv4(HI, flags=0b110))),
     "trailer": (1, ethernet(ipv4(HI)) + b"\xee" * 16),

@@ -137,7 +137,7 @@ OTHERS = {
     "another family": (0, b"\x07\0\0\0rest", "address family 7"),
     "no family at all": (108, b"\x45\0\0\0", "address family above 255"),
     "netlink": (113, bytes.fromhex("0000 0338 0000 0000000000000000 0800"), "hardware type 824"),
-    "cooked 802.2": (113, COOKED + b"\0\4", "802.3"),
+    "cooked 802.2": (113, COOKED + b"\0\4\x42\x42\3", "802.3"),
 }
 
 

@@ -196,6 +196,9 @@ VLAN: Final = declare(
 )
 """IEEE 802.1Q tag control information, and the type that follows it."""
 
+SNAP: Final = declare("Snap", Struct("service" / Bytes(3), "organisation" / Bytes(3), "type" / Int16ub))
+"""RFC 1042: 802.2 with the protocol as an EtherType."""
+
 LOOPBACK: Final[dict[ByteOrder, Header]] = {
     "little": declare("Loopback", Struct("family" / Int32ul)),
     "big": declare("Loopback", Struct("family" / Int32ub)),

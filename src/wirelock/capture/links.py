@@ -22,6 +22,8 @@ _TAGS: Final = frozenset({0x8100, 0x88A8, 0x9100, 0x9200})
 """The EtherTypes of VLAN tags: 802.1Q, 802.1ad, and what came before 802.1ad."""
 _LENGTHS: Final = 0x0600
 """Types below are the length of an 802.3 frame."""
+_SNAP: Final = b"\xaa\xaa\x03\0\0\0"
+"""What 802.2 begins with where an EtherType follows (RFC 1042); it may be cut."""
 _FAMILIES: Final = {2: IPV4, 24: IPV6, 28: IPV6, 30: IPV6}
 """AF_INET everywhere; AF_INET6 of NetBSD, OpenBSD and Npcap, of FreeBSD, of Darwin."""
 _NO_ETHERTYPE: Final = frozenset({770, 778, 803, 824})
@@ -37,7 +39,7 @@ Link: TypeAlias = Callable[[bytes, int], tuple[int, int]]
 
 
 def network(data: bytes, kind: int, at: int, end: int) -> tuple[int, int, int]:
-    """Follow VLAN tags and PPPoE; return IPV4 or IPV6, where it begins and where it ends at most."""
+    """Follow VLAN tags, SNAP and PPPoE; return IPV4 or IPV6, where it begins and where it ends at most."""
     while kind not in (IPV4, IPV6):
         if kind in _TAGS:
             kind, at = headers.VLAN.read(data, at).type, at + headers.VLAN.size
@@ -48,6 +50,8 @@ def network(data: bytes, kind: int, at: int, end: int) -> tuple[int, int, int]:
             at += headers.PPPOE.size
             end = min(end, at + session.length)
             kind, at = ppp(data, at)
+        elif kind < _LENGTHS and _SNAP.startswith(data[at : at + len(_SNAP)]):
+            kind, at = headers.SNAP.read(data, at).type, at + headers.SNAP.size
         else:
             raise Other("802.3" if kind < _LENGTHS else _NAMES.get(kind, f"ethertype {kind:#06x}"))
     return kind, at, end
