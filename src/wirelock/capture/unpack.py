@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 from wirelock.errors import CaptureError
@@ -88,8 +89,8 @@ class Unpacked:
             found: bytes = self._decoder.decompress(piece)
             if self._kind == "zstd":
                 self._behind.decompress(piece)
-        except self._problem:
-            return self._before_damage(piece)
+        except self._problem as error:
+            return self._before_damage(piece, " ".join(str(error).split()))
         self._byte += len(piece)
         if self._decoder.eof:
             self._left = self._decoder.unused_data
@@ -97,16 +98,13 @@ class Unpacked:
             self._decoder = self._behind = None
         return found
 
-    def _before_damage(self, piece: bytes) -> bytes:
+    def _before_damage(self, piece: bytes, told: str) -> bytes:
         """Return what the good bytes of a piece stand for, and note the damage behind them."""
-        found: list[bytes] = []
-        for at in range(len(piece)):
-            try:
+        found, at = [], 0
+        with suppress(self._problem):
+            for at in range(len(piece)):
                 found.append(self._behind.decompress(piece[at : at + 1]))
-            except self._problem as error:
-                told = " ".join(str(error).split())
-                self._end(f"the {self._kind} data cannot be decoded: {told}", self._byte + at)
-                break
+        self._end(f"the {self._kind} data cannot be decoded: {told}", self._byte + at)
         return b"".join(found)
 
     def _end(self, message: str, byte: int) -> None:
