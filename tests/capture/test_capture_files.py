@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -158,6 +159,17 @@ class Dribble(io.RawIOBase):
 )
 def test_short_reads_are_not_the_end(data):
     assert list(read_capture(Dribble(data))) == read(data)
+
+
+def test_a_pipe_is_not_waited_for_longer_than_a_packet_takes():
+    read_end, write_end = os.pipe()
+    with os.fdopen(read_end, "rb") as pipe, os.fdopen(write_end, "wb", buffering=0) as writer:
+        items = read_capture(pipe)
+        data = pcap([(1, 2, b"one")])
+        writer.write(data)
+        assert next(items).data == b"one"
+        writer.write(data[24:-3] + b"two")
+        assert next(items).data == b"two"
 
 
 def test_counts_follow_the_reading():
