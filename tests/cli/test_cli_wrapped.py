@@ -74,6 +74,11 @@ def test_fragments_come_with_the_packet_that_completes_them_and_lone_ones_at_the
     assert "\n       1  foreign: datagrams of another protocol\n" in text
 
 
+def test_what_damage_costs_is_told():
+    _, text = told("decode", "-", given=WRAPPED[:-20])
+    assert text.endswith(f"\n{16 + len(TUNNEL) - 20:>8}  bytes of damaged files lost\n")
+
+
 def test_what_is_in_a_tunnel_on_request():
     rows, _ = told("decode", "-", "--format", "jsonl", "--tunnels", given=WRAPPED)
     assert rows_of(rows) == [(3, 1, 7), (4, 2, 8)]

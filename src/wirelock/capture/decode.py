@@ -94,12 +94,13 @@ class Summary:
     out as another packet); every datagram once:
     datagrams = decoded + faulty + foreign + other_ports. `faults` counts fault rows by code; `bytes`
     are those of the packets as captured, link headers included, and `read_bytes` those of the files that
-    were read so far, as they are (compressed, say).
+    were read so far, as they are (compressed, say); `lost_bytes` are those that damage cost, once unpacked.
     """
 
     files: int = 0
     bytes: int = 0
     read_bytes: int = 0
+    lost_bytes: int = 0
     packets: int = 0
     datagrams: int = 0
     refused: int = 0
@@ -158,6 +159,7 @@ def decode(
         summary.files += 1
         summary.refused += counts.refused
         summary.fragments += counts.fragments
+        summary.lost_bytes += counts.lost_bytes
         summary.other_traffic += counts.others
 
 

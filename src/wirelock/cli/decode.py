@@ -196,6 +196,8 @@ def _print_summary(summary: Summary) -> None:
         lines.append(f"{summary.fragments:>8}  fragments, besides the one that completes or ends its packet")
     lines += [f"{count:>8}  {label} packets" for label, count in sorted(summary.other_traffic.items())]
     lines += [f"{count:>8}  fault {code}" for code, count in sorted(summary.faults.items())]
+    if summary.lost_bytes:
+        lines.append(f"{summary.lost_bytes:>8}  bytes of damaged files lost")
     if not summary.faults:
         lines.append("no faults")
     click.echo("\n".join(lines), err=True)
