@@ -136,7 +136,7 @@ def sessions() -> list[tuple[str, str, list[str]]]:
         if page.name == "versions.md":  # it has a project of its own, see test_docs_versions.py
             continue
         for block in re.findall(
-            r"```console\n\$ wirelock ((?:diff|inspect|show|golden|verify|compare) .*?)```",
+            r"```console\n\$ wirelock ((?:capture|diff|inspect|show|golden|verify|compare) .*?)```",
             page.read_text("utf-8"),
             re.S,
         ):

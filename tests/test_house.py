@@ -61,6 +61,8 @@ FENCES = {
     "pydantic": ("engines and captures run without validation", ["schema/"]),
     "pydantic_core": ("engines and captures run without validation", ["schema/"]),
     "annotated_types": ("constraints are lowered into the layout", ["schema/"]),
+    "backports": ("captures are unpacked in one place", ["capture/unpack.py"]),
+    "compression": ("captures are unpacked in one place", ["capture/unpack.py"]),
     "numpy": ("the main job needs no numpy", ["quaternion/"]),
     "pytest": ("only the plugin runs under pytest", ["golden/plugin.py"]),
     "click": ("arguments are the command line's", ["cli/"]),

@@ -1,7 +1,13 @@
 """Captures and packets written with `struct` alone: a second opinion for the readers to agree with."""
 
 import struct
+import sys
 from ipaddress import ip_address
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 # -- packets
 
@@ -15,10 +21,16 @@ def udp(payload, *, source=1111, destination=2222, length=None):
     )
 
 
-def ipv4(payload, *, protocol=17, options=b"", total=None, words=None, version=4, flags=0, offset=0):
+def udp_lite(payload, *, coverage=0):
+    return struct.pack(">HHHH", 1111, 2222, coverage, 0) + payload
+
+
+def ipv4(
+    payload, *, protocol=17, options=b"", total=None, words=None, version=4, flags=0, offset=0, number=7
+):
     words = (20 + len(options)) // 4 if words is None else words
     total = 20 + len(options) + len(payload) if total is None else total
-    fixed = (version << 4 | words, 0, total, 7, flags << 13 | offset, 64, protocol, 0)
+    fixed = (version << 4 | words, 0, total, number, flags << 13 | offset, 64, protocol, 0)
     return struct.pack(">BBHHHBBH", *fixed) + address(SOURCE) + address(DESTINATION) + options + payload
 
 
@@ -32,8 +44,17 @@ def extension(following, *, words=0, content=b""):
     return bytes([following, words]) + content.ljust(6 + 8 * words, b"\0")
 
 
-def fragment(following, *, offset=0, more=0, reserved=0):
-    return struct.pack(">BBHI", following, reserved, offset << 3 | (reserved & 3) << 1 | more, 99)
+def fragment(following, *, offset=0, more=0, reserved=0, number=99):
+    return struct.pack(">BBHI", following, reserved, offset << 3 | (reserved & 3) << 1 | more, number)
+
+
+def fragment_of(payload, start, stop, *, version=4, number=7, protocol=17):
+    """Return the IP packet that carries these bytes of an IP payload."""
+    piece, place = payload[start:stop], {"offset": start // 8, "number": number}
+    more = int(stop < len(payload))
+    if version == 4:
+        return ipv4(piece, flags=more, protocol=protocol, **place)
+    return ipv6(fragment(protocol, more=more, **place) + piece, protocol=44)
 
 
 def jumbo(following, length, *, size=4):
@@ -45,6 +66,23 @@ def ethernet(payload, kind=0x0800, *, tags=()):
     return b"\x02\0\0\0\0\x02\x02\0\0\0\0\x01" + levels + struct.pack(">H", kind) + payload
 
 
+def pppoe(payload, *, code=0, length=None):
+    return struct.pack(">BBHH", 0x11, code, 5, len(payload) if length is None else length) + payload
+
+
+def gre(payload, kind=0x0800, *, flags=0, words=0):
+    return struct.pack(">HH", flags, kind) + bytes(4 * words) + payload
+
+
+def vxlan(payload, *, flags=8, network=42):
+    return struct.pack(">II", flags << 24, network << 8) + payload
+
+
+def gtp(payload, *, flags=0x30, options=b"", kind=255, length=None, tunnel=7):
+    length = len(options + payload) if length is None else length
+    return struct.pack(">BBHI", flags, kind, length, tunnel) + options + payload
+
+
 def address(text):
     return ip_address(text).packed
 
@@ -52,11 +90,16 @@ def address(text):
 # -- pcap
 
 
-def pcap(packets, *, order="<", magic=0xA1B2C3D4, link=1, version=(2, 4), snaplen=262144):
-    """Packets are (seconds, fraction, data) or (seconds, fraction, data, original)."""
+def pcap(packets, *, order="<", magic=0xA1B2C3D4, link=1, version=(2, 4), snaplen=262144, swapped=None):
+    """Packets are (seconds, fraction, data) or (seconds, fraction, data, original).
+
+    `swapped`: whether the length on the link comes first, as it did before version 2.3.
+    """
+    swapped = version in [(2, 0), (2, 1), (2, 2), (543, 0)] if swapped is None else swapped
     parts = [struct.pack(order + "IHHiIII", magic, *version, 0, 0, snaplen, link)]
     for seconds, fraction, data, *original in packets:
-        parts.append(struct.pack(order + "IIII", seconds, fraction, len(data), *(original or [len(data)])))
+        lengths = [len(data), *(original or [len(data)])]
+        parts.append(struct.pack(order + "IIII", seconds, fraction, *(lengths[::-1] if swapped else lengths)))
         if magic == 0xA1B2CD34:
             parts.append(struct.pack(order + "IHBB", 2, 8, 0, 0))
         parts.append(data)
@@ -111,3 +154,14 @@ class Blocks:
 
     def simple(self, data, *, original=None):
         return self.block(3, self.pack("I", len(data) if original is None else original) + data)
+
+
+# -- compression
+
+
+def zstd_of(data, *, checksum=True, pieces=1):
+    """Return one frame, in blocks that end where the pieces do."""
+    codec = zstd.ZstdCompressor(options={zstd.CompressionParameter.checksum_flag: checksum})
+    size = len(data) // pieces + 1
+    blocks = [codec.compress(data[at : at + size], codec.FLUSH_BLOCK) for at in range(0, len(data), size)]
+    return b"".join(blocks) + codec.flush()

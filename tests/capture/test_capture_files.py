@@ -3,14 +3,15 @@
 import gzip
 import io
 import json
+import os
 from pathlib import Path
 
 import pytest
-from capture_writer import Blocks, ethernet, ipv4, pcap, udp
+from capture_writer import Blocks, ethernet, ipv4, pcap, udp, zstd_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wirelock.capture.files import LARGEST, CaptureFault, Counts, Packet, read_capture
+from wirelock.capture.files import CaptureFault, Counts, Packet, read_capture
 from wirelock.errors import CaptureError
 
 CAPTURES = Path(__file__).parents[2] / "fixtures" / "captures"
@@ -43,6 +44,17 @@ def test_every_kind_of_pcap(order, magic, tick):
     ]
 
 
+@pytest.mark.parametrize("version", [(2, 0), (2, 1), (2, 2), (543, 0)])
+def test_old_versions_have_the_lengths_the_other_way_round(version):
+    assert read(pcap([(1, 2, b"one", 9)], version=version)) == [Packet(1, 1_000_002_000, 0, 1, 3, 9, b"one")]
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_version_2_3_has_them_either_way(swapped):
+    data = pcap([(1, 2, b"one", 9)], version=(2, 3), swapped=swapped)
+    assert read(data) == [Packet(1, 1_000_002_000, 0, 1, 3, 9, b"one")]
+
+
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_high_bits_of_the_link_type_are_no_link_type(order):
     assert [packet.link_type for packet in read(pcap([(0, 0, b"")], order=order, link=0x5400_0001))] == [1]
@@ -56,10 +68,17 @@ NO_CAPTURES = {
     "empty": (b"", "is empty"),
     "short": (b"\xd4\xc3\xb2", "begins with d4 c3 b2, as no capture does"),
     "text": (b'{"packets": []}', "begins with 7b 22 70 61, as no capture does"),
-    "gzip": (gzip.compress(pcap([])), "is gzip; gzip is not read yet"),
-    "zstd": (b"\x28\xb5\x2f\xfd rest", "is zstd; zstd is not read yet"),
+    "bzip2": (b"BZh91AY&SY", "is bzip2, which is not read: unpack it first"),
+    "cut gzip": (gzip.compress(pcap([]))[:12], "the gzip data are cut (byte 12)"),
+    "no gzip": (b"\x1f\x8b\x07" + bytes(9), "the gzip data cannot be decoded: "),
+    "gzip of another thing": (gzip.compress(b"text"), "begins with 74 65 78 74, as no capture does"),
+    "zstd of nothing": (zstd_of(b""), "is empty"),
+    "zstd of a window too large": (
+        b"\x28\xb5\x2f\xfd\x00\x90" + bytes(9),
+        "the zstd data cannot be decoded: ",
+    ),
     "cut pcap": (pcap([])[:23], "is a pcap file of 23 bytes, less than its header"),
-    "old pcap": (pcap([], version=(2, 3)), "is pcap version 2.3; only version 2.4 is read"),
+    "new pcap": (pcap([], version=(2, 5)), "is pcap version 2.5; versions 2.0 to 2.4 are read"),
     "new pcapng": (Blocks().section(version=(2, 0)), "is no readable pcapng file: version 2.0 is not read"),
     "cut pcapng": (Blocks().section()[:20], "is no readable pcapng file: 16 bytes wanted, 8 left"),
     "cut block": (Blocks().section()[:5], "is no readable pcapng file: 8 bytes wanted, 5 left"),
@@ -100,10 +119,10 @@ def test_what_cannot_be_opened(tmp_path):
 class Failing(io.BytesIO):
     name = "disk"
 
-    def read(self, size=-1):
+    def read1(self, size=-1):
         if self.tell() >= 60:
             raise OSError(5, "Input/output error")
-        return super().read(size)
+        return super().read1(min(size, 35))
 
 
 def test_a_failing_disk_is_no_end_of_file():
@@ -142,6 +161,17 @@ def test_short_reads_are_not_the_end(data):
     assert list(read_capture(Dribble(data))) == read(data)
 
 
+def test_a_pipe_is_not_waited_for_longer_than_a_packet_takes():
+    read_end, write_end = os.pipe()
+    with os.fdopen(read_end, "rb") as pipe, os.fdopen(write_end, "wb", buffering=0) as writer:
+        items = read_capture(pipe)
+        data = pcap([(1, 2, b"one")])
+        writer.write(data)
+        assert next(items).data == b"one"
+        writer.write(data[24:-3] + b"two")
+        assert next(items).data == b"two"
+
+
 def test_counts_follow_the_reading():
     counts = Counts()
     items = read_capture(io.BytesIO(pcap([(0, 0, b"a"), (0, 0, b"b")])[:-1]), counts)
@@ -157,10 +187,17 @@ def test_a_fault_reads_as_one_line():
 
 
 def test_a_packet_larger_than_any_ends_the_reading():
-    data = bytearray(pcap([(0, 0, b"first"), (0, 0, b"second")]))
-    data[53:57] = (LARGEST + 1).to_bytes(4, "little")
-    told = f"a packet of {LARGEST + 1} bytes"
-    assert read(bytes(data))[1:] == [CaptureFault(2, "bad-length", told, 45, "file")]
+    for link, snaplen, largest in [
+        (1, 0, 1 << 18), (1, 96, 1 << 18), (1, 1 << 20, 1 << 20), (1, 0xFFFFFFFF, 1 << 24), (249, 96, 1 << 24)
+    ]:  # fmt: skip
+        data = bytearray(pcap([(0, 0, b"first"), (0, 0, b"second")], link=link, snaplen=snaplen))
+        for size, code, message in [
+            (largest, "cut", f"{largest} bytes wanted, 6 left"),
+            (largest + 1, "bad-length", f"a packet of {largest + 1} bytes"),
+        ]:
+            data[53:57] = size.to_bytes(4, "little")
+            [fault] = read(bytes(data))[1:]
+            assert (fault.packet, fault.code, fault.message) == (2, code, message)
 
 
 PACKETS = st.tuples(

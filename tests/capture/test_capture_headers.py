@@ -10,7 +10,9 @@ from wirelock.errors import Fault, SchemaError
 SIZES = {
     headers.ETHERNET: 14, headers.VLAN: 4, headers.COOKED: 16, headers.COOKED_2: 20, headers.IPV4: 20,
     headers.IPV6: 40, headers.EXTENSION: 2, headers.FRAGMENT: 8, headers.UDP: 6, headers.IP_VERSION: 1,
-    headers.OPTION: 2, headers.JUMBO: 4,
+    headers.OPTION: 2, headers.JUMBO: 4, headers.SNAP: 8, headers.PPPOE: 6, headers.PPP_FRAME: 2,
+    headers.PPP: 2, headers.CISCO_HDLC: 4, headers.OCTET: 1, headers.UDP_LITE: 6, headers.GRE: 4,
+    headers.VXLAN: 8, headers.GTP: 8, headers.GTP_OPTIONS: 4,
 }  # fmt: skip
 ORDERED = {
     "file": 24, "record": 16, "modified_record": 24,

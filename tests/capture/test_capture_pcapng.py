@@ -9,7 +9,9 @@ from capture_writer import Blocks
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wirelock.capture.files import LARGEST, CaptureFault, Counts, Packet, read_capture
+from wirelock.capture.files import CaptureFault, Counts, Packet, read_capture
+from wirelock.capture.pcap import LARGEST
+from wirelock.capture.pcapng import LARGEST_BLOCK
 
 LITTLE, BIG = Blocks("<"), Blocks(">")
 ORDERS = pytest.mark.parametrize("blocks", [LITTLE, BIG], ids=["little", "big"])
@@ -136,13 +138,32 @@ def test_other_blocks_are_passed_over_and_counted(blocks):
     assert counts == Counts(packets=1, blocks=len(others) + 1)
 
 
+@ORDERS
+@pytest.mark.parametrize(("kind", "code"), [(6, "bad-block"), (1, "bad-block"), (0x0A0D0D0A, "bad-section")])
+def test_blocks_that_are_too_large_to_hold_are_passed_over(blocks, kind, code):
+    start = blocks.pack("I", 0x1A2B3C4D)
+    data = (
+        blocks.section()
+        + blocks.block(kind, start + bytes(LARGEST))
+        + blocks.interface()
+        + blocks.simple(b"")
+    )
+    found = read(data)
+    assert (found[0].code, found[0].byte) == (code, 28)
+    assert found[0].message == f"a block of {LARGEST + 16} bytes; at most {LARGEST} are read"
+    assert len(found) == (1 if code == "bad-section" else 2)
+
+
 DAMAGED = {
     "length no multiple of four": (
         LITTLE.block(6, bytes(19), length=31), "bad-length", "a block of 31 bytes", 48
     ),
     "length below the frame": (LITTLE.block(6, b"", length=8), "bad-length", "a block of 8 bytes", 48),
     "length above all": (
-        LITTLE.block(9, b"", length=LARGEST + 4), "bad-length", f"a block of {LARGEST + 4} bytes", 48
+        LITTLE.block(9, b"", length=LARGEST_BLOCK + 4),
+        "bad-length",
+        f"a block of {LARGEST_BLOCK + 4} bytes",
+        48,
     ),
     "lengths differ": (
         LITTLE.block(6, bytes(20), after=28), "bad-length", "a block of 32 bytes that ends as one of 28", 48
@@ -236,7 +257,7 @@ def test_an_interface_that_cannot_be_read_keeps_its_number():
 
 
 def test_interfaces_are_bounded(monkeypatch):
-    monkeypatch.setattr("wirelock.capture.files.MOST_INTERFACES", 2)
+    monkeypatch.setattr("wirelock.capture.pcapng.MOST_INTERFACES", 2)
     data = LITTLE.section() + LITTLE.interface() * 3 + LITTLE.enhanced(b"", interface=2)
     assert [item.code for item in read(data)] == ["bad-block", "no-interface"]
     assert read(data)[0].message == "more than 2 interfaces in a section"

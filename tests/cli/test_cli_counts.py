@@ -4,7 +4,7 @@ import io
 
 from protocol import PROTOCOLS
 from protocol.snapshot import SnapshotV1
-from tests.capture.capture_writer import ethernet, ipv4, pcap, udp
+from tests.capture.capture_writer import ethernet, fragment_of, ipv4, pcap, udp
 from tests.cli.command import SESSION
 from wirelock.capture.decode import FaultRow, Row, Selection, Summary, decode
 
@@ -15,7 +15,8 @@ def counted(*captures, selection=Selection()):  # noqa: B008 - it is frozen
     summary = Summary()
     items = [item for capture in captures for item in decode(capture, PROTOCOLS, selection, summary)]
     datagrams = summary.decoded + summary.faulty + summary.foreign + summary.other_ports
-    assert summary.packets == summary.datagrams + summary.other_traffic.total() + summary.refused
+    others = summary.other_traffic.total() + summary.refused + summary.fragments
+    assert summary.packets == summary.datagrams + others
     assert summary.datagrams == datagrams
     assert summary.records.total() == sum(isinstance(item, Row) for item in items)
     assert summary.faults.total() == sum(isinstance(item, FaultRow) for item in items)
@@ -53,15 +54,16 @@ def test_all_kinds_of_packets():
         ethernet(b"\0" * 28, 0x0806),
         ethernet(ipv4(udp(SNAPSHOT)))[:30],
         ethernet(ipv4(udp(SNAPSHOT), offset=7)),
+        *(ethernet(fragment_of(udp(SNAPSHOT), *ends, number=8)) for ends in [(0, 8), (8, len(SNAPSHOT) + 8)]),
     ]
     summary = counted(io.BytesIO(pcap([(number, 0, packet) for number, packet in enumerate(packets)])))
-    assert (summary.files, summary.packets, summary.datagrams) == (1, 8, 4)
-    assert (summary.decoded, summary.faulty, summary.foreign) == (1, 2, 1)
+    assert (summary.files, summary.packets, summary.datagrams) == (1, 10, 5)
+    assert (summary.decoded, summary.faulty, summary.foreign) == (2, 2, 1)
     assert summary.other_traffic == {"tcp": 1, "arp": 1}
-    assert summary.refused == 2
-    assert summary.faults == {"truncated": 2, "udp-length-long": 1, "fragment": 1}
+    assert (summary.refused, summary.fragments) == (2, 1)
+    assert summary.faults == {"truncated": 2, "udp-length-long": 1, "fragment-missing": 1}
     assert summary.bytes == sum(map(len, packets))
-    assert summary.duration_ns == 3_000_000_000
+    assert summary.duration_ns == 9_000_000_000
 
 
 def test_nothing():

@@ -205,7 +205,7 @@ WRONG = {
     "packet 0": (("snapshot/v2", "--packet", 0, SESSION), "0 is not in the range x>=1"),
     "a packet of no UDP": (("snapshot/v2", "--packet", 1, "OTHER"), "packet 1 is no UDP datagram but tcp"),
     "a packet whose lengths lie": (("snapshot/v2", "--packet", 2, "OTHER"), "packet 2 is not what was sent"),
-    "a packet that is a fragment": (("snapshot/v2", "--packet", 3, "OTHER"), "packet 3 is no readable"),
+    "a packet that is a fragment": (("snapshot/v2", "--packet", 3, "OTHER"), "no UDP datagram but a frag"),
     "a packet that is cut off": (("snapshot/v2", "--packet", 4, "OTHER"), "packet 4 cannot be read: cut"),
     "two captures": (("snapshot/v2", "--packet", 7, SESSION, SESSION), "one capture is read at a time"),
     "no capture": (("snapshot/v2", "--packet", 7, "nothing.pcap"), "nothing.pcap: No such file or directory"),

@@ -10,12 +10,14 @@ import pytest
 from tests.cli.command import COMMAND, ENVIRONMENT, ROOT, SESSION, done, refused, run, run_all
 from wirelock import __version__
 
-COMMANDS = ("check", "compare", "decode", "explain", "golden", "inspect", "lock", "show", "verify")
+COMMANDS = ("capture", "check", "compare", "decode", "explain", "golden", "inspect", "lock", "show", "verify")
 OPTIONS = {
     "decode": [
-        "--port N", "--skip BYTES", "--as PROTOCOL[/vN]", "-o, --output FILE", "--format", "--faults FILE",
-        "--strict", "--protocols",
+        "--port N", "--skip BYTES", "--tunnels", "--as PROTOCOL[/vN]", "-o, --output FILE", "--format",
+        "--faults FILE", "--strict", "--protocols",
     ],
+    "capture": ["info"],
+    "capture info": ["CAPTURE", "--tunnels", "--format [text|json]"],
     "inspect": ["HEX|FILE|-", "--as PROTOCOL[/vN]", "--hex", "--all", "--protocols"],
     "show": ["--source", "--svg", "-o, --output FILE", "--protocols"],
     "check": ["--protocols"],

@@ -1,23 +1,38 @@
-"""Packets -> UDP datagrams over IPv4 and IPv6, whatever link they were captured on.
+"""Packets -> UDP and UDP-Lite datagrams over IPv4 and IPv6, whatever link they were captured on.
 
 A datagram's payload is what udp.length, the IP length and the captured length all allow; where these
 disagree, `faults` says so. A packet that cannot be read comes out as a CaptureFault in its place, one
-of another protocol is counted. Checksums are not verified: captures of sent packets often lack them.
+of another protocol is counted. Fragments come out with the packet that completes them. Checksums are not
+verified: captures of sent packets often lack them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import ip_address
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final
 
 from wirelock.capture import headers
-from wirelock.capture.files import CaptureFault, Counts, Packet
+from wirelock.capture.fragments import Fragments, Piece
+from wirelock.capture.links import IPV4, IPV6, LINKS, network
+from wirelock.capture.networks import (
+    AUTHENTICATION,
+    EXTENSIONS,
+    UDP,
+    UDP_LITE,
+    Carried,
+    ipv4,
+    ipv6,
+    protocol_name,
+    upper,
+)
+from wirelock.capture.packets import CaptureFault, Counts, Other, Packet, Refused, Within
+from wirelock.capture.tunnels import OVER_IP, over_udp
 from wirelock.codec.trail import Found
 
-__all__ = ["DATAGRAM_FAULTS", "LINKS", "PACKET_FAULTS", "Datagram", "read_datagrams"]
+__all__ = ["DATAGRAM_FAULTS", "PACKET_FAULTS", "Datagram", "DatagramReader", "read_datagrams"]
 
 PACKET_FAULTS: Final = {
     "link-type": "a link type that is not read",
@@ -26,8 +41,12 @@ PACKET_FAULTS: Final = {
     "ip-version": "the IP version is not the one that was announced",
     "ip-header-length": "the IPv4 header length is below 20",
     "ip-length-short": "the IP length is less than the headers take",
+    "ip-length-long": "the IP length of a fragment says more than the packet holds",
     "jumbo-length": "a jumbo payload length below 65536 or of another size than four bytes",
-    "fragment": "one fragment of a datagram; fragments are not put together yet",
+    "fragment-missing": "fragments of a packet whose others never came, or not before they had to make room",
+    "fragment-overlap": "fragments that overlap with other bytes, or that do not agree where the packet ends",
+    "fragment-length": "a fragment beyond byte 65535, or one that is not the last and no multiple of 8 bytes",
+    "too-deep": "more than 8 packets inside of each other",
 }
 """What keeps a packet from being a datagram, by code."""
 
@@ -36,13 +55,20 @@ DATAGRAM_FAULTS: Final = {
     "ip-length-long": "the IP length says more than the packet holds",
     "udp-length-long": "udp.length says more than the IP payload holds",
     "udp-length-short": "udp.length below 8",
+    "coverage-long": "the checksum coverage of UDP-Lite says more than the IP payload holds",
+    "coverage-short": "a checksum coverage of UDP-Lite from 1 to 7",
 }
 """How the lengths of a datagram can disagree, by code."""
+
+_DEEPEST: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Datagram:
-    """One UDP datagram: addresses as text, and the faults that its lengths have."""
+    """One UDP datagram: addresses as text, and the faults that its lengths have.
+
+    `byte` is where its payload begins in the file (once unpacked), None where fragments made it.
+    """
 
     packet: int
     time_ns: int | None
@@ -52,271 +78,231 @@ class Datagram:
     destination_port: int
     payload: bytes
     faults: tuple[CaptureFault, ...] = ()
+    byte: int | None = field(default=None, compare=False)
 
 
 def read_datagrams(
-    packets: Iterable[Packet | CaptureFault], counts: Counts | None = None
+    packets: Iterable[Packet | CaptureFault], counts: Counts | None = None, *, tunnels: bool = False
 ) -> Iterator[Datagram | CaptureFault]:
     """Yield the datagrams and faults of packets, in their order; the file's own faults pass through.
 
-    `counts` is kept up to date; it can be the one that read_capture keeps.
+    `counts` is kept up to date; it can be the one that read_capture keeps. `tunnels`: packets inside of IP
+    in IP, GRE, VXLAN and GTP-U are read in place of those that carry them. Faults of fragments that were
+    never finished come at the end, with the number of their first packet.
     """
-    counts = Counts() if counts is None else counts
+    reader = DatagramReader(counts, tunnels=tunnels)
     for packet in packets:
         if isinstance(packet, CaptureFault):
             yield packet
-            continue
+        else:
+            yield from reader.read(packet)
+    yield from reader.end()
+
+
+class DatagramReader:
+    """Reads packet by packet, in the order in which they were captured, for whoever has the packets."""
+
+    def __init__(self, counts: Counts | None = None, *, tunnels: bool = False) -> None:
+        self._counts = Counts() if counts is None else counts
+        self._tunnels = tunnels
+        self._fragments = Fragments()
+
+    def read(self, packet: Packet) -> list[Datagram | CaptureFault]:
+        """Return what a packet is: a datagram, a fault, or nothing (of another protocol, or a fragment).
+
+        Before it come faults of fragments that had to make room.
+        """
+        counts = self._counts
+        frame = _Frame(packet, packet.data, max(packet.original, len(packet.data)))
+        found: list[Datagram | CaptureFault] = []
         try:
-            datagram = _datagram(packet)
-        except _Other as other:
+            datagram = self._datagram(frame)
+        except Other as other:
             counts.others[str(other)] += 1
-        except (_Refused, Found) as refused:
+        except (Refused, Found) as refused:
             counts.refused += 1
-            yield _fault(packet, *_told(refused, packet))
+            found = [frame.refusal(refused)]
         else:
-            counts.datagrams += 1
-            yield datagram
+            if datagram is None:
+                counts.fragments += 1
+            else:
+                counts.datagrams += 1
+                found = [datagram]
+        return [*self._given_up(), *found] if self._fragments.unfinished else found
+
+    def end(self) -> list[CaptureFault]:
+        """Return the faults of fragments that were never finished."""
+        self._fragments.end()
+        return list(self._given_up())
+
+    def _given_up(self) -> Iterator[CaptureFault]:
+        for lost in self._fragments.taken():
+            self._counts.fragments -= 1
+            self._counts.refused += 1
+            yield CaptureFault(lost.packet, "fragment-missing", lost.message, lost.byte, lost.within)
+
+    def _datagram(self, frame: _Frame) -> Datagram | None:
+        """Return the datagram in a packet, None if it is a fragment so far, or raise what it is instead."""
+        packet = frame.packet
+        if packet.link_type not in LINKS:
+            raise Refused("link-type", f"link type {packet.link_type}", 0)
+        kind, at = LINKS[packet.link_type][1](frame.data, 0)
+        path: tuple[Hashable, ...] = ()
+        for _ in range(_DEEPEST):
+            if kind not in _HEADERS:
+                kind, at, frame.there = network(frame.data, kind, at, frame.there)
+            carried = (ipv4 if kind == IPV4 else ipv6)(frame.data, at)
+            if carried.protocol not in _ENDS or carried.end < carried.at:
+                self._check_protocol(kind, carried)
+            while carried.more or carried.offset:
+                if not self._reassemble(frame, carried, path):
+                    return None
+                if carried.protocol in _HEADERS[kind]:
+                    upper(frame.data, carried)
+                self._check_protocol(kind, carried)
+            path += (carried.source, carried.destination)
+            end = carried.end
+            if carried.protocol in _ENDS:
+                datagram, end = _transport(frame, carried)
+                inside = self._inside(frame, carried.at, end, datagram) if self._tunnels else None
+                if inside is None:
+                    return datagram
+                kind, at, end, number = inside
+                path += (number,)
+            else:
+                kind, at = OVER_IP[carried.protocol](frame.data, carried.at)
+            frame.narrow(end)
+        raise Refused("too-deep", f"more than {_DEEPEST} packets inside of each other", at)
+
+    def _inside(
+        self, frame: _Frame, at: int, end: int, datagram: Datagram
+    ) -> tuple[int, int, int, int] | None:
+        """Return what is in a datagram that is a tunnel to be entered, as over_udp does."""
+        if not {fault.code for fault in datagram.faults} <= {"snaplen-cut"}:
+            return None
+        return over_udp(frame.data, at + _UDP_HEADER, end, datagram.destination_port)
+
+    def _check_protocol(self, kind: int, carried: Carried) -> None:
+        """Raise Other for what is not read, whatever else may be wrong with it."""
+        protocol = carried.protocol
+        known = protocol in _ENDS or (self._tunnels and protocol in OVER_IP)
+        if not known and not (carried.fragment and protocol in _HEADERS[kind]):
+            raise Other(protocol_name(protocol))
+        if carried.end < carried.at:
+            told = f"the IP length ends {carried.at - carried.end} bytes before the header does"
+            raise Refused("ip-length-short", told, carried.start)
+
+    def _reassemble(self, frame: _Frame, carried: Carried, path: tuple[Hashable, ...]) -> bool:
+        """Take in a fragment; return whether what it is of is whole, and is in the frame now."""
+        packet, at, end = frame.packet, carried.at, carried.end
+        key = path, carried.source, carried.destination, carried.key
+        data = frame.data[at:end]
+        piece = Piece(packet.number, packet.time_ns, carried.offset, carried.more, data, at, frame.within)
+        if len(data) < end - at:
+            if not self._fragments.refuse(key, piece):
+                return False
+            if end > frame.there:
+                told = f"a fragment of {end - frame.there} bytes more than the packet"
+                raise Refused("ip-length-long", told, frame.there)
+            raise Refused("snaplen-cut", f"{end - at - len(data)} of {end - at} bytes of a fragment", at)
+        whole = self._fragments.add(key, piece)
+        if whole is None:
+            return False
+        frame.replace(whole)
+        carried.start = carried.at = carried.offset = 0
+        carried.end, carried.more = len(whole), False
+        return True
 
 
-class _Other(Exception):  # noqa: N818 - control flow inside this file
-    """The packet is no UDP; the argument names the protocol that it is."""
+@dataclass(slots=True)
+class _Frame:
+    """The bytes that are read: a packet's, or what its fragments make; `there` is how many there were."""
+
+    packet: Packet
+    data: bytes
+    there: int
+    within: Within = "packet"
+
+    def narrow(self, end: int) -> None:
+        """Leave out what stands behind the end of what carries the rest."""
+        self.there = min(self.there, end)
+        self.data = self.data[:end]
+
+    def replace(self, whole: bytes) -> None:
+        """Go on with what fragments made."""
+        self.data, self.there, self.within = whole, len(whole), "reassembled packet"
+
+    def fault(self, code: str, message: str, byte: int) -> CaptureFault:
+        """Return a fault at a byte of what is read."""
+        return CaptureFault(self.packet.number, code, message, byte, self.within)
+
+    def refusal(self, refused: Refused | Found) -> CaptureFault:
+        """Return the fault of a packet that cannot be read."""
+        # A header may lie wholly behind the end: options and extensions before it say how far they go.
+        if isinstance(refused, Refused):
+            code, message, byte = refused.args
+            return self.fault(code, message, min(byte, max(self.there, len(self.data))))
+        fault = refused.fault
+        code = "snaplen-cut" if self.there > len(self.data) else "truncated"
+        return self.fault(code, f"{fault.path}: {fault.message}", min(fault.byte or 0, len(self.data)))
 
 
-class _Refused(Exception):  # noqa: N818 - control flow inside this file
-    """The packet cannot be read. Arguments: code, message, byte of the packet."""
-
-
-def _told(refused: _Refused | Found, packet: Packet) -> tuple[str, str, int]:
-    if isinstance(refused, _Refused):
-        code, message, byte = refused.args
-        return code, message, byte
-    fault = refused.fault
-    code = "snaplen-cut" if packet.original > packet.captured else "truncated"
-    # A header may lie wholly behind the end: options and extensions before it say how far they go.
-    return code, f"{fault.path}: {fault.message}", min(fault.byte or 0, packet.captured)
-
-
-def _fault(packet: Packet, code: str, message: str, byte: int) -> CaptureFault:
-    return CaptureFault(packet.number, code, message, byte, "packet")
-
-
-# -- links: the type of what they carry, as an EtherType, and where it begins ---------------------
-
-_IPV4: Final = 0x0800
-_IPV6: Final = 0x86DD
-_ARP: Final = 0x0806
-_TAGS: Final = frozenset({0x8100, 0x88A8, 0x9100})
-"""The EtherTypes of VLAN tags: 802.1Q, 802.1ad, and what came before 802.1ad."""
-_LENGTHS: Final = 0x0600
-"""Types below are the length of an 802.3 frame."""
-_FAMILIES: Final = {2: _IPV4, 24: _IPV6, 28: _IPV6, 30: _IPV6}
-"""AF_INET everywhere; AF_INET6 of NetBSD and OpenBSD, FreeBSD, Darwin."""
-_NO_ETHERTYPE: Final = frozenset({770, 778, 803, 824})
-"""Hardware types whose cooked protocol is no EtherType: frame relay, GRE, radiotap, netlink."""
-
-Link: TypeAlias = Callable[[bytes], tuple[int, int]]
-
-
-def _ethernet(data: bytes) -> tuple[int, int]:
-    return headers.ETHERNET.read(data).type, headers.ETHERNET.size
-
-
-def _raw(data: bytes) -> tuple[int, int]:
-    version = headers.IP_VERSION.read(data).version
-    if version not in (4, 6):
-        raise _Refused("ip-version", f"IP version {version}", 0)
-    return (_IPV4 if version == 4 else _IPV6), 0
-
-
-def _loopback(data: bytes) -> tuple[int, int]:
-    return _family(headers.LOOPBACK["big"].read(data).family)
-
-
-def _null(data: bytes) -> tuple[int, int]:
-    # In the byte order of the machine that captured; families are small, so one order only makes sense.
-    family = headers.LOOPBACK["little"].read(data).family
-    return _family(family) if family <= 0xFFFF else _loopback(data)
-
-
-def _family(family: int) -> tuple[int, int]:
-    if family not in _FAMILIES:
-        raise _Other(f"address family {family}" if family < 256 else "address family above 255")
-    return _FAMILIES[family], headers.LOOPBACK["big"].size
-
-
-def _cooked(data: bytes) -> tuple[int, int]:
-    return _cooked_as(headers.COOKED, data)
-
-
-def _cooked_2(data: bytes) -> tuple[int, int]:
-    return _cooked_as(headers.COOKED_2, data)
-
-
-def _cooked_as(header: headers.Header, data: bytes) -> tuple[int, int]:
-    head = header.read(data)
-    if head.hardware in _NO_ETHERTYPE:
-        raise _Other(f"hardware type {head.hardware}")
-    return head.protocol, header.size
-
-
-LINKS: Final[dict[int, Link]] = {
-    0: _null,
-    1: _ethernet,
-    12: _raw,
-    14: _raw,
-    101: _raw,
-    108: _loopback,
-    113: _cooked,
-    228: lambda data: (_IPV4, 0),
-    229: lambda data: (_IPV6, 0),
-    276: _cooked_2,
-}
-"""Link type -> reader. Numbers from tcpdump.org's list; 12 and 14 are raw IP as some systems number it."""
-
-
-# -- networks ------------------------------------------------------------------------------------
-
-_UDP: Final = 17
-_HOP_BY_HOP: Final = 0
-_FRAGMENT: Final = 44
-_EXTENSIONS: Final = frozenset({_HOP_BY_HOP, 43, _FRAGMENT, 60})
-"""The IPv6 extension headers that are passed over; 43 is routing, 60 destination options."""
-_EXTENSION_UNIT: Final = 8
-_PAD_1: Final = b"\x00"
-_JUMBO: Final = 0xC2
-
-_NAMES: Final = {1: "icmp", 2: "igmp", 6: "tcp", 58: "icmpv6"}
-
-
-class _Carried(NamedTuple):
-    """What an IP packet carries: UDP from `at` to `end`, as the IP header says; `end` may be too far."""
-
-    at: int
-    end: int
-    source: bytes
-    destination: bytes
-    jumbo: bool = False
-
-
-def _ipv4(data: bytes, at: int) -> _Carried:
-    head = headers.IPV4.read(data, at)
-    if head.version != 4:
-        raise _Refused("ip-version", f"version {head.version} where IPv4 was announced", at)
-    size = 4 * head.header_length
-    if size < headers.IPV4.size:
-        raise _Refused("ip-header-length", f"an IPv4 header of {size} bytes", at)
-    if head.protocol != _UDP:
-        raise _other(head.protocol)
-    if head.total_length < size:
-        raise _Refused("ip-length-short", f"{head.total_length} bytes with a header of {size}", at)
-    if head.fragment_offset or head.more_fragments:
-        raise _Refused("fragment", f"a fragment at {8 * head.fragment_offset}", at)
-    return _Carried(at + size, at + head.total_length, head.source, head.destination)
-
-
-def _ipv6(data: bytes, start: int) -> _Carried:
-    head = headers.IPV6.read(data, start)
-    if head.version != 6:
-        raise _Refused("ip-version", f"version {head.version} where IPv6 was announced", start)
-    at, protocol = start + headers.IPV6.size, head.next_header
-    jumbo = _jumbo_length(data, at) if head.payload_length == 0 and protocol == _HOP_BY_HOP else 0
-    end = at + (jumbo or head.payload_length)
-    while protocol in _EXTENSIONS:
-        if at + _EXTENSION_UNIT > end:
-            raise _Refused("ip-length-short", f"{end - at} bytes left for an extension header", at)
-        if protocol == _FRAGMENT:
-            fragment = headers.FRAGMENT.read(data, at)
-            protocol, size = fragment.next_header, headers.FRAGMENT.size
-            if (fragment.offset or fragment.more) and (protocol == _UDP or protocol in _EXTENSIONS):
-                raise _Refused("fragment", f"a fragment at {8 * fragment.offset}", at)
-        else:
-            extension = headers.EXTENSION.read(data, at)
-            protocol, size = extension.next_header, _EXTENSION_UNIT * (1 + extension.length)
-        at += size
-    if protocol != _UDP:
-        raise _other(protocol)
-    return _Carried(at, end, head.source, head.destination, jumbo > 0)
-
-
-def _jumbo_length(data: bytes, at: int) -> int:
-    """Return the payload length that a hop-by-hop header states; 0 if it states none."""
-    end = at + _EXTENSION_UNIT * (1 + headers.EXTENSION.read(data, at).length)
-    at += headers.EXTENSION.size
-    while at < end:
-        if data[at : at + 1] == _PAD_1:
-            at += 1
-            continue
-        option = headers.OPTION.read(data, at)
-        if option.type == _JUMBO:
-            length: int = headers.JUMBO.read(data, at + headers.OPTION.size).length
-            if option.length != headers.JUMBO.size or length <= 0xFFFF:
-                raise _Refused("jumbo-length", f"{length} in {option.length} bytes", at)
-            return length
-        at += headers.OPTION.size + option.length
-    return 0
-
-
-def _other(protocol: int) -> _Other:
-    return _Other(_NAMES.get(protocol, f"ip protocol {protocol}"))
-
-
-# -- transport -----------------------------------------------------------------------------------
-
+_ENDS: Final = frozenset({UDP, UDP_LITE})
+_HEADERS: Final = {IPV4: frozenset({AUTHENTICATION}), IPV6: EXTENSIONS}
+"""The networks, and what a fragment of each may begin with that leads to UDP."""
 _UDP_HEADER: Final = 8
-"""Bytes of the header with its checksum."""
-_UDP_LENGTH: Final = 4
-"""Where in the header the length is."""
+"""Bytes of the header with its checksum, of UDP and of UDP-Lite."""
+_LENGTH: Final = 4
+"""Where in the header the length or the coverage is."""
 
 
-def _datagram(packet: Packet) -> Datagram:
-    """Return the datagram in a packet, or raise what it is instead."""
-    data, link = packet.data, LINKS.get(packet.link_type)
-    if link is None:
-        raise _Refused("link-type", f"link type {packet.link_type}", 0)
-    kind, at = link(data)
-    while kind in _TAGS:
-        kind, at = headers.VLAN.read(data, at).type, at + headers.VLAN.size
-    if kind == _IPV4:
-        carried = _ipv4(data, at)
-    elif kind == _IPV6:
-        carried = _ipv6(data, at)
-    else:
-        raise _Other(_ethertype(kind))
+def _transport(frame: _Frame, carried: Carried) -> tuple[Datagram, int]:
+    """Return the datagram that IP carries, and where its payload ends."""
     at, end = carried.at, carried.end
     if end - at < _UDP_HEADER:
-        raise _Refused("ip-length-short", f"{end - at} bytes left for the UDP header", at)
+        raise Refused("ip-length-short", f"{end - at} bytes left for the UDP header", at)
     faults: list[CaptureFault] = []
-    there = max(packet.original, packet.captured)
-    if end > there:
-        faults.append(_fault(packet, "ip-length-long", f"{end - there} bytes more than the packet", there))
-        end = there
-    udp = headers.UDP.read(data, at)
-    stop = end if carried.jumbo and not udp.length else at + udp.length
-    if stop > end:
-        told = f"udp.length {udp.length}, the IP payload holds {end - at}"
-        faults.append(_fault(packet, "udp-length-long", told, at + _UDP_LENGTH))
-        stop = end
-    elif stop < at + _UDP_HEADER:
-        faults.append(_fault(packet, "udp-length-short", f"udp.length {udp.length}", at + _UDP_LENGTH))
-    if stop > packet.captured:
-        told = f"{stop - packet.captured} of {stop - at} bytes were not captured"
-        faults.append(_fault(packet, "snaplen-cut", told, packet.captured))
-    return Datagram(
+    if end > frame.there:
+        told = f"{end - frame.there} bytes more than the packet"
+        faults.append(frame.fault("ip-length-long", told, frame.there))
+        end = frame.there
+    head, stop, problem = _length(frame.data, carried, end)
+    if problem:
+        faults.append(frame.fault(*problem, at + _LENGTH))
+    if stop > len(frame.data):
+        told = f"{stop - len(frame.data)} of {stop - at} bytes were not captured"
+        faults.append(frame.fault("snaplen-cut", told, len(frame.data)))
+    packet, start = frame.packet, at + _UDP_HEADER
+    found = Datagram(
         packet.number,
         packet.time_ns,
         _text(carried.source),
         _text(carried.destination),
-        udp.source_port,
-        udp.destination_port,
-        data[at + _UDP_HEADER : stop],
+        head.source_port,
+        head.destination_port,
+        frame.data[start:stop],
         tuple(faults),
+        packet.byte + start if frame.within == "packet" else None,
     )
+    return found, stop
 
 
-def _ethertype(kind: int) -> str:
-    if kind < _LENGTHS:
-        return "802.3"
-    return "arp" if kind == _ARP else f"ethertype {kind:#06x}"
+def _length(data: bytes, carried: Carried, end: int) -> tuple[Any, int, tuple[str, str] | None]:
+    """Return the header, where the payload ends, and how its length disagrees with that of IP."""
+    at = carried.at
+    if carried.protocol == UDP_LITE:
+        lite = headers.UDP_LITE.read(data, at)
+        told = f"a coverage of {lite.coverage}, the IP payload holds {end - at}"
+        if lite.coverage > end - at:
+            return lite, end, ("coverage-long", told)
+        short = 0 < lite.coverage < _UDP_HEADER
+        return lite, end, ("coverage-short", told) if short else None
+    udp = headers.UDP.read(data, at)
+    stop = end if carried.jumbo and not udp.length else at + udp.length
+    if stop > end:
+        return udp, end, ("udp-length-long", f"udp.length {udp.length}, the IP payload holds {end - at}")
+    short = stop < at + _UDP_HEADER
+    return udp, stop, ("udp-length-short", f"udp.length {udp.length}") if short else None
 
 
 @lru_cache(maxsize=4096)

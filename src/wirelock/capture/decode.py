@@ -29,12 +29,14 @@ class Selection:
 
     `ports`: only datagrams from or to one of these (all if empty). `skip`: payload bytes before the
     first record. `protocol` and `version`: what the payload is, where its tag is not to decide.
+    `tunnels`: datagrams inside of tunnels in place of those that carry them.
     """
 
     ports: frozenset[int] = frozenset()
     skip: int = 0
     protocol: Protocol | None = None
     version: int | None = None
+    tunnels: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +90,21 @@ class FaultRow:
 class Summary:
     """What was in the captures, counted while they are decoded.
 
-    Every packet is counted once: packets = datagrams + other_traffic + refused; every datagram once:
+    Every packet is counted once: packets = datagrams + other_traffic + refused + fragments (those that came
+    out as another packet); every datagram once:
     datagrams = decoded + faulty + foreign + other_ports. `faults` counts fault rows by code; `bytes`
-    are those of the packets as captured, link headers included.
+    are those of the packets as captured, link headers included, and `read_bytes` those of the files that
+    were read so far, as they are (compressed, say); `lost_bytes` are those that damage cost, once unpacked.
     """
 
     files: int = 0
     bytes: int = 0
+    read_bytes: int = 0
+    lost_bytes: int = 0
     packets: int = 0
     datagrams: int = 0
     refused: int = 0
+    fragments: int = 0
     other_traffic: Counter[str] = field(default_factory=Counter)
     other_ports: int = 0
     foreign: int = 0
@@ -136,11 +143,11 @@ def decode(
     file = name or (os.fspath(capture) if isinstance(capture, Path) else "-")
     counts = Counts()
     try:
-        for item in read_datagrams(_counted(read_capture(capture, counts, file), summary), counts):
+        packets = _counted(read_capture(capture, counts, file), counts, summary)
+        for item in read_datagrams(packets, counts, tunnels=selection.tunnels):
             if isinstance(item, CaptureFault):
                 summary.faults[item.code] += 1
-                place = f"byte {item.byte} of the {item.within}"
-                yield FaultRow(file, item.code, "", item.message, place, item.packet, byte=item.byte)
+                yield FaultRow(file, item.code, "", item.message, item.place, item.packet, byte=item.byte)
                 continue
             summary.datagrams += 1
             summary.see(item.time_ns)
@@ -151,11 +158,17 @@ def decode(
     finally:
         summary.files += 1
         summary.refused += counts.refused
+        summary.fragments += counts.fragments
+        summary.lost_bytes += counts.lost_bytes
         summary.other_traffic += counts.others
 
 
-def _counted(items: Iterator[Packet | CaptureFault], summary: Summary) -> Iterator[Packet | CaptureFault]:
+def _counted(
+    items: Iterator[Packet | CaptureFault], counts: Counts, summary: Summary
+) -> Iterator[Packet | CaptureFault]:
+    before = summary.read_bytes
     for item in items:
+        summary.read_bytes = before + counts.file_bytes
         if isinstance(item, Packet):
             summary.packets += 1
             summary.bytes += item.captured
@@ -170,9 +183,8 @@ def _decode_datagram(
         summary.faulty += 1
         for fault in datagram.faults:
             summary.faults[fault.code] += 1
-            place = f"byte {fault.byte} of the {fault.within}"
             yield FaultRow(
-                file, fault.code, "", fault.message, place, datagram.packet, datagram, byte=fault.byte
+                file, fault.code, "", fault.message, fault.place, datagram.packet, datagram, byte=fault.byte
             )
         return
     payload = datagram.payload[selection.skip :]

@@ -1,7 +1,7 @@
 """What a capture was when somebody looked at it, as lines of JSON, and how that differs from what it is now.
 
 The first line says how the packets were selected; then comes one line for each record and each fault, in
-packet order:
+packet order (of packets that were never finished, behind those of later ones):
 
     {"packet": 5, "record": "snapshot v1", "fields": {"magic": "5753", ...}}
     {"packet": 9, "record": "snapshot v1", "fault": "truncated", "path": "tick", "byte": 3}
@@ -27,6 +27,9 @@ from wirelock.errors import ExpectationError
 __all__ = ["Difference", "compared", "header", "line_of", "read_expectation"]
 
 FORMAT: Final = 1
+_OPTIONS: Final = (("as", "--as"), ("skip", "--skip"), ("ports", "--port"), ("tunnels", "--tunnels"))
+_LATE: Final = "fragment-missing"
+"""The code of faults that come when nothing more can come of their packet, and so out of order."""
 _RECORD: Final = ("packet", "record", "fields")
 _FAULT: Final = ("packet", "record", "fault", "path", "byte")
 
@@ -70,7 +73,8 @@ def _selected(selection: Selection) -> dict[str, Any]:
     if selection.protocol is not None:
         version = "" if selection.version is None else f"/v{selection.version}"
         chosen = f"{selection.protocol.name}{version}"
-    return {"as": chosen, "skip": selection.skip, "ports": sorted(selection.ports)}
+    tunnels = {"tunnels": True} if selection.tunnels else {}
+    return {"as": chosen, "skip": selection.skip, "ports": sorted(selection.ports)} | tunnels
 
 
 def _line(found: dict[str, Any]) -> str:
@@ -103,9 +107,9 @@ def _verdicts(lines: Iterable[str], name: str, selection: Selection) -> Iterator
             continue
         verdict = _verdict(found, where)
         if verdict.packet is not None:
-            if verdict.packet < last:
+            if verdict.packet < last and verdict.code != _LATE:
                 raise ExpectationError(f"{where}: packet {verdict.packet} comes behind packet {last}")
-            last = verdict.packet
+            last = max(last, verdict.packet)
         yield verdict
     if number == 0:
         raise ExpectationError(f"{name}: is empty: write it with --write")
@@ -132,8 +136,8 @@ def _check_header(found: dict[str, Any], where: str, selection: Selection) -> No
             f"{where}: was written by a newer wirelock (format {number}, this one reads {FORMAT})"
         )
     wanted = _selected(selection)
-    for key, option in (("as", "--as"), ("skip", "--skip"), ("ports", "--port")):
-        if found.pop(key, None) != wanted[key]:
+    for key, option in _OPTIONS:
+        if found.pop(key, None) != wanted.get(key):
             raise ExpectationError(
                 f"{where}: was recorded with another {option}: say the same, or write it anew"
             )
@@ -191,12 +195,12 @@ def compared(expected: Iterator[Verdict], found: Iterable[Verdict]) -> Iterator[
 
 
 def _packets(verdicts: Iterable[Verdict]) -> Iterator[tuple[int, list[Verdict]]]:
-    """Group verdicts by packet; a fault of the file goes with the packet before it."""
+    """Group verdicts by packet; a fault of the file, or that comes late, goes with the packet before it."""
     last = 0
 
     def place(verdict: Verdict) -> int:
         nonlocal last
-        last = last if verdict.packet is None else verdict.packet
+        last = max(last, verdict.packet or 0)
         return last
 
     for packet, group in groupby(verdicts, key=place):

@@ -66,13 +66,10 @@ def declare(name: str, struct: Construct) -> Header:
 # -- containers ----------------------------------------------------------------------------------
 
 FOREIGN: Final = {
-    b"\x1f\x8b": "gzip",
-    b"\x28\xb5\x2f\xfd": "zstd",
     b"\x04\x22\x4d\x18": "lz4",
     b"\xfd7zX": "xz",
     b"BZh": "bzip2",
     b"PK\x03\x04": "zip",
-    b"snoo": "snoop",
 }
 """What files that are not read begin with."""
 
@@ -171,10 +168,13 @@ KNOWN: Final = PACKETS | {SECTION, INTERFACE}
 """The types of the blocks that are read."""
 
 OPTIONS_END: Final = 0
+INTERFACE_NAME: Final = 2
+APPLICATION: Final = 4
 TIME_RESOLUTION: Final = 9
 TIME_OFFSET: Final = 14
-OPTION_SIZES: Final = {TIME_RESOLUTION: 1, TIME_OFFSET: 8}
-"""The options of an interface that are read, with their sizes in bytes."""
+INTERFACE_OPTIONS: Final = {INTERFACE_NAME: None, TIME_RESOLUTION: 1, TIME_OFFSET: 8}
+SECTION_OPTIONS: Final = {APPLICATION: None}
+"""The options that are read, with their sizes in bytes; None is any size."""
 
 PCAP: Final[dict[ByteOrder, PcapHeaders]] = {"little": _pcap("little"), "big": _pcap("big")}
 PCAPNG: Final[dict[ByteOrder, PcapngHeaders]] = {"little": _pcapng("little"), "big": _pcapng("big")}
@@ -195,6 +195,9 @@ VLAN: Final = declare(
     ),
 )
 """IEEE 802.1Q tag control information, and the type that follows it."""
+
+SNAP: Final = declare("Snap", Struct("service" / Bytes(3), "organisation" / Bytes(3), "type" / Int16ub))
+"""RFC 1042: 802.2 with the protocol as an EtherType."""
 
 LOOPBACK: Final[dict[ByteOrder, Header]] = {
     "little": declare("Loopback", Struct("family" / Int32ul)),
@@ -227,6 +230,30 @@ COOKED_2: Final = declare(
     ),
 )
 """LINKTYPE_LINUX_SLL2."""
+
+PPPOE: Final = declare(
+    "PppOverEthernet",
+    BitStruct(
+        "version" / BitsInteger(4),
+        "type" / BitsInteger(4),
+        "code" / BitsInteger(8),
+        "session" / BitsInteger(16),
+        "length" / BitsInteger(16),
+    ),
+)
+"""RFC 2516: `code` 0 is a session; `length` counts what follows."""
+
+PPP_FRAME: Final = declare("PppFrame", Struct("address" / Int8ub, "control" / Int8ub))
+"""RFC 1662 section 3.1."""
+
+PPP: Final = declare("Ppp", Struct("protocol" / Int16ub))
+"""RFC 1661 section 2."""
+
+CISCO_HDLC: Final = declare("CiscoHdlc", Struct("address" / Int8ub, "control" / Int8ub, "type" / Int16ub))
+"""LINKTYPE_C_HDLC."""
+
+OCTET: Final = declare("Octet", Struct("value" / Int8ub))
+"""One byte: of a PPP protocol in short, or a direction."""
 
 
 # -- networks and transport ----------------------------------------------------------------------
@@ -292,5 +319,62 @@ OPTION: Final = declare("Option", Struct("type" / Int8ub, "length" / Int8ub))
 JUMBO: Final = declare("JumboPayload", Struct("length" / Int32ub))
 """RFC 2675: the value of the option that states a payload length of more than 16 bits."""
 
+UDP_LITE: Final = declare(
+    "UdpLite", Struct("source_port" / Int16ub, "destination_port" / Int16ub, "coverage" / Int16ub)
+)
+"""RFC 3828 up to the checksum: `coverage` counts the bytes that the checksum covers, 0 for all."""
+
 UDP: Final = declare("Udp", Struct("source_port" / Int16ub, "destination_port" / Int16ub, "length" / Int16ub))
 """RFC 768 up to the checksum, which nobody here reads: a capture cut right before it still counts."""
+
+
+# -- tunnels -------------------------------------------------------------------------------------
+
+GRE: Final = declare(
+    "Gre",
+    BitStruct(
+        "checksum" / BitsInteger(1),
+        "routing" / BitsInteger(1),
+        "key" / BitsInteger(1),
+        "sequence" / BitsInteger(1),
+        "source_route" / BitsInteger(1),
+        "recursion" / BitsInteger(3),
+        "acknowledgment" / BitsInteger(1),
+        "flags" / BitsInteger(4),
+        "version" / BitsInteger(3),
+        "protocol" / BitsInteger(16),
+    ),
+)
+"""RFC 1701 and 2637: which optional words of four bytes follow, and the EtherType behind them."""
+
+VXLAN: Final = declare(
+    "Vxlan",
+    BitStruct(
+        "flags" / BitsInteger(8),
+        "reserved" / BitsInteger(24),
+        "network" / BitsInteger(24),
+        "rest" / BitsInteger(8),
+    ),
+)
+"""RFC 7348."""
+
+GTP: Final = declare(
+    "Gtp",
+    BitStruct(
+        "version" / BitsInteger(3),
+        "protocol_type" / BitsInteger(1),
+        "reserved" / BitsInteger(1),
+        "extension" / BitsInteger(1),
+        "sequence" / BitsInteger(1),
+        "number" / BitsInteger(1),
+        "message_type" / BitsInteger(8),
+        "length" / BitsInteger(16),
+        "tunnel" / BitsInteger(32),
+    ),
+)
+"""GTP-U, 3GPP TS 29.281 section 5.1: `length` counts what follows."""
+
+GTP_OPTIONS: Final = declare(
+    "GtpOptions", Struct("sequence" / Int16ub, "number" / Int8ub, "extension" / Int8ub)
+)
+"""What follows if any of the three flags is set; `extension` is the type of the next extension header."""

@@ -19,6 +19,7 @@ import click
 
 from wirelock import __version__
 from wirelock.cli import (
+    capture,
     compare,
     decode,
     diff,
@@ -35,6 +36,7 @@ from wirelock.cli import (
 from wirelock.errors import WirelockError
 
 COMMANDS: Final = (
+    capture.command,
     compare.command,
     decode.command,
     diff.command,

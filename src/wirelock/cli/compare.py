@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -13,12 +12,14 @@ import click
 from wirelock.cli.options import (
     as_option,
     format_option,
+    opened,
     port_option,
     project_of,
     protocols_option,
     refuse_folders,
     selection_of,
     skip_option,
+    tunnels_option,
 )
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ _SHOWN: Final = 10
 @click.option("--by-order", is_flag=True, help="Pair the n-th record of a version with the n-th, by no keys.")
 @port_option
 @skip_option
+@tunnels_option
 @as_option
 @format_option
 @protocols_option
@@ -52,6 +54,7 @@ def command(
     by_order: bool,
     ports: tuple[int, ...],
     skip: int,
+    tunnels: bool,
     as_version: str | None,
     form: str,
     protocols: str | None,
@@ -70,7 +73,7 @@ def command(
     if str(a) == str(b) == "-":
         raise click.UsageError("only one of the two captures can be standard input")
     registry = project_of(protocols).load()
-    selection = selection_of(registry, as_version, ports, skip)
+    selection = selection_of(registry, as_version, ports, skip, tunnels)
     refuse_folders((a, b))
     check_keys("--key", [known.layout(number) for known in registry for number in known.versions], keys)
     chosen = keys_by_version(registry, () if by_order else keys or None)
@@ -96,9 +99,7 @@ def _records(
     from wirelock.capture.compare import recorded
     from wirelock.capture.decode import decode
 
-    is_input = str(path) == "-"
-    source = sys.stdin.buffer if is_input else path
-    name = "standard input" if is_input else str(path)
+    source, name = opened(path)
     return recorded(decode(source, registry, selection, summary, name), selection.skip, keys)
 
 

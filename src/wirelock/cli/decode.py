@@ -13,12 +13,14 @@ import click
 
 from wirelock.cli.options import (
     as_option,
+    opened,
     port_option,
     project_of,
     protocols_option,
     refuse_folders,
     selection_of,
     skip_option,
+    tunnels_option,
 )
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".txt": "tabl
 )
 @port_option
 @skip_option
+@tunnels_option
 @as_option
 @click.option(
     "-o",
@@ -64,6 +67,7 @@ def command(
     captures: tuple[Path, ...],
     ports: tuple[int, ...],
     skip: int,
+    tunnels: bool,
     as_version: str | None,
     target: Path | None,
     form: str | None,
@@ -71,7 +75,7 @@ def command(
     strict: bool,
     protocols: str | None,
 ) -> int:
-    """Decode captured packets (pcap, pcapng) into rows.
+    """Decode captured packets (pcap, pcapng, in gzip or zstd too) into rows.
 
     Rows go to standard output or -o FILE; faults, with packet, place and reason, and a summary go to
     standard error. A CAPTURE of - is standard input.
@@ -79,7 +83,7 @@ def command(
     from wirelock.capture.decode import Summary
 
     registry = project_of(protocols).load()
-    selection = selection_of(registry, as_version, ports, skip)
+    selection = selection_of(registry, as_version, ports, skip, tunnels)
     refuse_folders(captures)
     _check_targets(captures, target, fault_target)
     summary = Summary()
@@ -148,9 +152,8 @@ def _decode_all(
     rows = sinks.row_sink(form, rows_to, registry, width, many)
     to_file = None if faults_to is None else sinks.fault_sink(_fault_format(fault_target), faults_to)
     for path in captures:
-        name = "standard input" if str(path) == "-" else str(path)
-        source = sys.stdin.buffer if str(path) == "-" else path
-        with _progress(name, path, rows_to is stdout) as advance:
+        source, name = opened(path)
+        with _progress(name, path, summary.read_bytes, rows_to is stdout) as advance:
             # A bar moves aside for what is written to sys.stderr from now on, not for what was before.
             faults = to_file or sinks.fault_sink("table", sys.stderr)
             for item in decoding.decode(source, registry, selection, summary, name):
@@ -158,14 +161,14 @@ def _decode_all(
                     rows.write(item)
                 else:
                     faults.write(item)
-                advance(summary.bytes)
+                advance(summary.read_bytes)
     if target is None:
         stdout.flush()
 
 
 @contextmanager
-def _progress(name: str, path: Path, rows_on_stdout: bool) -> Iterator[Any]:
-    """Show a bar on a terminal, unless rows are written to it."""
+def _progress(name: str, path: Path, before: int, rows_on_stdout: bool) -> Iterator[Any]:
+    """Show a bar on a terminal, unless rows are written to it; `before` is what other files had."""
     if not sys.stderr.isatty() or (rows_on_stdout and sys.stdout.isatty()) or str(path) == "-":
         yield lambda done: None
         return
@@ -175,14 +178,7 @@ def _progress(name: str, path: Path, rows_on_stdout: bool) -> Iterator[Any]:
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(name, total=path.stat().st_size)
-        start: list[int] = []
-
-        def advance(done: int) -> None:
-            if not start:
-                start.append(done)
-            progress.update(task, completed=done - start[0])
-
-        yield advance
+        yield lambda done: progress.update(task, completed=done - before)
 
 
 def _print_summary(summary: Summary) -> None:
@@ -196,8 +192,12 @@ def _print_summary(summary: Summary) -> None:
         lines.append(f"{summary.foreign:>8}  foreign: datagrams of another protocol")
     if summary.other_ports:
         lines.append(f"{summary.other_ports:>8}  datagrams of other ports")
+    if summary.fragments:
+        lines.append(f"{summary.fragments:>8}  fragments, besides the one that completes or ends its packet")
     lines += [f"{count:>8}  {label} packets" for label, count in sorted(summary.other_traffic.items())]
     lines += [f"{count:>8}  fault {code}" for code, count in sorted(summary.faults.items())]
+    if summary.lost_bytes:
+        lines.append(f"{summary.lost_bytes:>8}  bytes of damaged files lost")
     if not summary.faults:
         lines.append("no faults")
     click.echo("\n".join(lines), err=True)

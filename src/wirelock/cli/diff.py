@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from wirelock.cli.options import project_of, protocols_option
+from wirelock.cli.options import opened, project_of, protocols_option, tunnels_option
 from wirelock.errors import LockError
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ _NOW: Final = "the protocols as they are"
     "captures",
     metavar="FILE",
     multiple=True,
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Count which packets of a recording (pcap, pcapng) are affected; may be given more than once.",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True),
+    help="Count which packets of a capture (- for standard input) are affected; may be given more than once.",
 )
 @click.option(
     "--port",
@@ -52,6 +52,7 @@ _NOW: Final = "the protocols as they are"
     type=click.IntRange(0),
     help="Payload bytes of a recorded datagram before its first record.",
 )
+@tunnels_option
 @click.option(
     "--format",
     "form",
@@ -74,6 +75,7 @@ def command(
     captures: tuple[Path, ...],
     ports: tuple[int, ...],
     skip: int,
+    tunnels: bool,
     form: str,
     failing: tuple[str, ...],
     protocols: str | None,
@@ -96,8 +98,8 @@ def command(
     from wirelock.evolve.compare import compare_sides
     from wirelock.evolve.pairs import judge, live_pairs
 
-    if not captures and (ports or skip):
-        raise click.UsageError("--port and --skip are about a recording: name it with --capture")
+    if not captures and (ports or skip or tunnels):
+        raise click.UsageError("--port, --skip and --tunnels are about a recording: name it with --capture")
     if captures and form not in ("text", "json"):
         raise click.UsageError(f"--format {form} has no place for a recording: leave --capture out")
     left, right = _Sources(protocols).both(old, new)
@@ -107,7 +109,8 @@ def command(
     pairs: list[tuple[Pair, Recorded | None]] = []
     if form in ("text", "json") or "pairs" in failing:
         judged = [judge(one, other, sources) for one, other in live_pairs(left, right)]
-        recorded = count_recorded(judged, captures, Selection(frozenset(ports), skip), sources)
+        selection = Selection(frozenset(ports), skip, tunnels=tunnels)
+        recorded = count_recorded(judged, [opened(path)[0] for path in captures], selection, sources)
         pairs = [(pair, found if captures else None) for pair, found in zip(judged, recorded, strict=True)]
     text = _text(form, left, right, findings, pairs)
     if text:

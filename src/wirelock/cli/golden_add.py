@@ -14,10 +14,19 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from wirelock.cli.options import find, project_of, protocols_option, refuse_folders, shown_path
+from wirelock.cli.options import (
+    find,
+    opened,
+    project_of,
+    protocols_option,
+    refuse_folders,
+    shown_path,
+    tunnels_option,
+)
 from wirelock.errors import GoldenError
 
 if TYPE_CHECKING:
+    from wirelock.capture.datagrams import Datagram
     from wirelock.golden.case import Case
     from wirelock.schema.project import Project
     from wirelock.schema.registry import Protocol, Registry
@@ -50,6 +59,7 @@ class _Given(NamedTuple):
 @click.option(
     "--skip", metavar="BYTES", type=click.IntRange(0), help="Of the packet's payload, before its record."
 )
+@tunnels_option
 @click.option(
     "--number", metavar="K", type=click.IntRange(0), help="Which record of a packet with several, from 0."
 )
@@ -73,6 +83,7 @@ def add(
     is_hex: bool,
     is_record: bool,
     skip: int | None,
+    tunnels: bool,
     number: int | None,
     identifier: str | None,
     comment: str | None,
@@ -91,8 +102,8 @@ def add(
 
     if (packet is not None) + is_hex + is_record != 1:
         raise click.UsageError("say what the case is made of: one of --packet N, --hex and --record")
-    if packet is None and (skip is not None or number is not None):
-        raise click.UsageError("--skip and --number go with --packet")
+    if packet is None and (skip is not None or number is not None or tunnels):
+        raise click.UsageError("--skip, --tunnels and --number go with --packet")
     project = project_of(protocols)
     registry = project.load()
     protocol, which = find(registry, version)
@@ -100,7 +111,7 @@ def add(
         versions = ", ".join(f"{protocol.name}/v{known}" for known in protocol.versions)
         raise click.UsageError(f"say which version: one of {versions}")
     if packet is not None:
-        given = _packet(protocol, which, what, packet, skip or 0, number)
+        given = _packet(protocol, which, *_datagram(what, packet, tunnels), skip or 0, number)
     else:
         given = _hex(what) if is_hex else _record(protocol, which, what)
     said: dict[str, Any] = {"id": identifier, "comment": comment, "source": source}
@@ -184,18 +195,25 @@ def _print(path: Path, protocol: Protocol, version: int, case: Case) -> None:
 # -- what a case is made of
 
 
-def _packet(
-    protocol: Protocol, version: int, what: tuple[str, ...], packet: int, skip: int, number: int | None
-) -> _Given:
-    from wirelock.capture.decode import endpoint
+def _datagram(what: tuple[str, ...], packet: int, tunnels: bool) -> tuple[Datagram, str]:
+    """Return a datagram of a capture, and the name of the capture's file."""
     from wirelock.capture.pick import datagram_of
-    from wirelock.codec.words import utc
 
     if len(what) > 1:
         raise click.UsageError(f"one capture is read at a time, not {len(what)}")
     path = Path(what[0])
     refuse_folders((path,))
-    datagram = datagram_of(path, packet)
+    capture, name = opened(path)
+    return datagram_of(capture, packet, name, tunnels=tunnels), path.name if capture is path else name
+
+
+def _packet(
+    protocol: Protocol, version: int, datagram: Datagram, file: str, skip: int, number: int | None
+) -> _Given:
+    from wirelock.capture.decode import endpoint
+    from wirelock.codec.words import utc
+
+    packet = datagram.packet
     if skip > len(datagram.payload):
         raise click.UsageError(f"packet {packet} has {len(datagram.payload)} bytes, fewer than --skip {skip}")
     data = _one_record(protocol, version, datagram.payload[skip:], packet, number)
@@ -206,8 +224,8 @@ def _packet(
     )
     which = "" if number is None else f"-{number}"
     told = "" if number is None else f"Record {number} of packet"
-    comment = f"{told or 'Packet'} {packet} of {path.name}{time}, {' -> '.join(ends)}."
-    return _Given(data, f"{_slug(path.stem, 'capture')}-packet-{packet}{which}", comment, "capture")
+    comment = f"{told or 'Packet'} {packet} of {file}{time}, {' -> '.join(ends)}."
+    return _Given(data, f"{_slug(Path(file).stem, 'capture')}-packet-{packet}{which}", comment, "capture")
 
 
 def _one_record(protocol: Protocol, version: int, data: bytes, packet: int, number: int | None) -> bytes:

@@ -170,9 +170,12 @@ def hex_bytes(text: str, name: str) -> bytes:
 def _hint(data: bytes, name: str) -> str:
     """Return what else a file that was read as raw bytes looks like; empty if like nothing else."""
     from wirelock.capture.headers import PCAP_KINDS, SECTION_MAGIC
+    from wirelock.capture.unpack import compression
 
     if data[:4] in PCAP_KINDS or data[:4] == SECTION_MAGIC:
         return f"{name} is a capture: read it with wirelock decode"
+    if kind := compression(data[:4]):
+        return f"{name} is {kind}: if there is a capture in it, read it with wirelock decode"
     if data.isascii() and data.strip() and not _wrong_digit(data.decode("ascii")):
         return f"{name} holds hex text: say --hex to read it as such"
     return ""

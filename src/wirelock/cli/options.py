@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
@@ -33,6 +34,9 @@ skip_option = click.option(
     type=click.IntRange(0),
     help="Payload bytes before the first record.",
 )
+tunnels_option = click.option(
+    "--tunnels", is_flag=True, help="Read the datagrams inside of IP in IP, GRE, VXLAN and GTP-U."
+)
 format_option = click.option(
     "--format", "form", type=click.Choice(("text", "json")), default="text", help="Of what is printed."
 )
@@ -44,14 +48,16 @@ as_option = click.option(
 )
 
 
-def selection_of(registry: Registry, as_version: str | None, ports: tuple[int, ...], skip: int) -> Selection:
-    """Return which datagrams the three options choose, and as what. Raises click.UsageError."""
+def selection_of(
+    registry: Registry, as_version: str | None, ports: tuple[int, ...], skip: int, tunnels: bool
+) -> Selection:
+    """Return which datagrams the four options choose, and as what. Raises click.UsageError."""
     from wirelock.capture.decode import Selection
 
     protocol, version = find_readable(registry, as_version) if as_version is not None else (None, None)
     if protocol is None and not any(known.tag for known in registry):
         raise click.UsageError("no protocol of the registry has a tag: say what the payloads are with --as")
-    return Selection(frozenset(ports), skip, protocol, version)
+    return Selection(frozenset(ports), skip, protocol, version, tunnels)
 
 
 def refuse_folders(captures: tuple[Path, ...]) -> None:
@@ -59,6 +65,13 @@ def refuse_folders(captures: tuple[Path, ...]) -> None:
     for path in captures:
         if path.is_dir():
             raise click.UsageError(f"{path} is a directory: name its captures")
+
+
+def opened(capture: Path) -> tuple[Path | BinaryIO, str]:
+    """Return what to read a capture from, standard input for -, and what to call it."""
+    if str(capture) == "-":
+        return sys.stdin.buffer, "standard input"
+    return capture, str(capture)
 
 
 def project_of(protocols: str | None) -> Project:

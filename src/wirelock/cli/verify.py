@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,12 +13,14 @@ import click
 from wirelock.cli.options import (
     as_option,
     format_option,
+    opened,
     port_option,
     project_of,
     protocols_option,
     refuse_folders,
     selection_of,
     skip_option,
+    tunnels_option,
 )
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 @click.option("--overwrite", is_flag=True, help="Let --write take the place of a file that is there.")
 @port_option
 @skip_option
+@tunnels_option
 @as_option
 @format_option
 @protocols_option
@@ -50,6 +52,7 @@ def command(
     overwrite: bool,
     ports: tuple[int, ...],
     skip: int,
+    tunnels: bool,
     as_version: str | None,
     form: str,
     protocols: str | None,
@@ -64,14 +67,12 @@ def command(
     from wirelock.capture.verify import verify
 
     registry = project_of(protocols).load()
-    selection = selection_of(registry, as_version, ports, skip)
+    selection = selection_of(registry, as_version, ports, skip, tunnels)
     refuse_folders((capture,))
     _check_files(capture, expect, target, overwrite)
-    name = "standard input" if str(capture) == "-" else str(capture)
+    source, name = opened(capture)
     summary = Summary()
-    found: Iterable[Any] = verify(
-        sys.stdin.buffer if str(capture) == "-" else capture, registry, selection, summary, name
-    )
+    found: Iterable[Any] = verify(source, registry, selection, summary, name)
     if expect is not None:
         found = expectation.compared(expectation.read_expectation(expect, selection), found)
     report = _Json(expect is not None) if form == "json" else _Text(expect is None and target is None)

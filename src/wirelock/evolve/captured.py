@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from wirelock.capture.datagrams import Datagram, read_datagrams
 from wirelock.capture.decode import Selection
@@ -51,30 +51,34 @@ class Recorded:
 
 
 def count_recorded(
-    pairs: Sequence[Pair], captures: Iterable[Path], selection: Selection, sources: Sequence[Layout] = ()
+    pairs: Sequence[Pair],
+    captures: Iterable[Path | BinaryIO],
+    selection: Selection,
+    sources: Sequence[Layout] = (),
 ) -> list[Recorded]:
     """Return for each pair what the datagrams of captures are to it; `sources` as for pairs.judge.
 
-    Of the selection ports and skip count. Raises CaptureError where a file is no capture.
+    Of the selection ports, skip and tunnels count. Raises CaptureError where a file is no capture.
     """
     layouts = [runnable(pair.old, pair.new, sources) for pair in pairs]
     found = [Recorded() for _ in pairs]
     for capture in captures:
+        name = os.fspath(capture) if isinstance(capture, Path) else "standard input"
         for datagram in _datagrams(capture, selection):
             payload = datagram.payload[selection.skip :]
             for pair, (was, now), counts in zip(pairs, layouts, found, strict=True):
                 counts.datagrams += 1
                 if not pair.missing:
                     old, new = read_both(pair, was, now, payload)
-                    _count(counts, os.fspath(capture), datagram, _reason(pair, old, new))
+                    _count(counts, name, datagram, _reason(pair, old, new))
                     counts.old += old.fault is None
                     counts.new += new.fault is None
     return found
 
 
-def _datagrams(capture: Path, selection: Selection) -> Iterator[Datagram]:
+def _datagrams(capture: Path | BinaryIO, selection: Selection) -> Iterator[Datagram]:
     """Yield the datagrams of a file whose payload is as it was sent."""
-    for item in read_datagrams(read_capture(capture)):
+    for item in read_datagrams(read_capture(capture), tunnels=selection.tunnels):
         if isinstance(item, CaptureFault) or item.faults:
             continue
         if not selection.ports or selection.ports & {item.source_port, item.destination_port}:

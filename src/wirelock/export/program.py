@@ -1,7 +1,7 @@
 """What an exported codec is, before it is written in a language: records, enumerations, functions.
 
-`read.py`, `write.py` and `tell.py` lower a Layout to these functions; `csharp.py`, `typescript.py` and `c.py`
-print them. All that is known of the wire (order of checks, sizes, bits, faults) is decided in the lowering;
+The room `lower` makes these functions of a Layout; `csharp`, `typescript` and `c` print
+them. All that is known of the wire (order of checks, sizes, bits, faults) is decided in the lowering;
 a printer knows its language only. Values of expressions are integers within int64 (or uint64, where the
 interval says so), and every node knows its interval, so that a printer can choose the type that holds it.
 

@@ -28,7 +28,7 @@ from wirelock.layout.nodes import (
 from wirelock.layout.operators import evaluate
 from wirelock.layout.terms import Index, Key, Length, Path, key_text
 from wirelock.schema.around import first_difference
-from wirelock.schema.scalars import JSON_CONFIG, ordered
+from wirelock.schema.scalars import INTEGER_TO_JSON, JSON_CONFIG, ordered
 
 __all__ = ["Choices", "Fitted"]
 
@@ -170,6 +170,13 @@ class Choices:
         if len(used) != len(options):
             left = next(option for number, option in enumerate(options) if number not in used)
             raise self._misfit(where, left, "only types that a case has")
+        if any(INTEGER_TO_JSON in get_args(option) for option in by_key.values()):
+            # pydantic writes a value as the first type that takes it, whatever its case was.
+            by_key |= {
+                key: Annotated[option, INTEGER_TO_JSON]
+                for key, option in by_key.items()
+                if (get_args(option) or (option,))[0] is int
+            }
         union: Any = Union[tuple(by_key.values())]  # noqa: UP007 - built from a tuple
         lowered = replace(kind, cases=cases, default=default)
         return Fitted(lowered, Annotated[union, WrapValidator(_case_by_key(kind, by_key, self.types))])

@@ -155,17 +155,20 @@ class Lowering(Choices):
             case Time(integer=integer) if annotation is int:
                 return self._limited(kind, int, integer_metadata(integer), where, metadata, values)
             case Computed(boolean=boolean) if annotation is (bool if boolean else int):
-                return self._limited(kind, annotation, (Strict(),), where, metadata, values)
+                wide = wide_metadata(kind.lowest, kind.highest)
+                return self._limited(kind, annotation, (Strict(), *wide), where, metadata, values)
             case Scaled() if annotation is float:
                 return self._limited(kind, float, scaled_metadata(kind), where, metadata, values)
             case Text() if annotation is str:
                 return self._limited(kind, str, (Strict(),), where, metadata, values)
-            case Mapping(members=members) if annotation is type(members[0][0]):
-                keys = tuple(key for key, _ in members)
+            case Mapping(members=mapped) if annotation is type(mapped[0][0]):
+                keys = tuple(key for key, _ in mapped)
                 if values is not None and set(values) != set(keys):
                     told = f"the layout maps {', '.join(map(repr, keys))}"
                     raise SchemaError(f"{self.record}.{where}", told, "name all of them in the Literal")
-                own = Strict(), one_of(Limit("one_of", keys))
+                numbers = [item for item in keys if isinstance(item, int)]
+                wide = wide_metadata(min(numbers), max(numbers)) if numbers else ()
+                own = Strict(), *wide, one_of(Limit("one_of", keys))
                 return self._limited(kind, annotation, own, where, metadata, None)
             case Flag() if annotation is bool:
                 return self._limited(kind, bool, (Strict(),), where, metadata, values)
@@ -174,8 +177,8 @@ class Lowering(Choices):
             case Bytes(length=length) if annotation is bytes:
                 fixed = (at.MinLen(length), at.MaxLen(length)) if isinstance(length, int) else ()
                 return self._limited(kind, bytes, (*BYTES_METADATA, *fixed), where, metadata, values)
-            case Constant(type=Integer() as integer) if annotation is int:
-                own = (Strict(), *wide_metadata(integer), only(kind.value))
+            case Constant(type=Integer(), value=int(constant)) if annotation is int:
+                own = (Strict(), *wide_metadata(constant, constant), only(constant))
                 return self._limited(kind, int, own, where, metadata, values)
             case Constant(type=Bytes()) if annotation is bytes:
                 return self._limited(

@@ -48,14 +48,14 @@ BYTES_METADATA: Final = (Strict(), BeforeValidator(_bytes_from_json))
 
 def integer_metadata(kind: Integer | VarInt) -> tuple[Any, ...]:
     """Return pydantic metadata for an int of that width."""
-    return Strict(), at.Ge(kind.lowest), at.Le(kind.highest), *wide_metadata(kind)
+    return Strict(), at.Ge(kind.lowest), at.Le(kind.highest), *wide_metadata(kind.lowest, kind.highest)
 
 
-def wide_metadata(kind: Integer | VarInt) -> tuple[Any, ...]:
+def wide_metadata(lowest: int, highest: int) -> tuple[Any, ...]:
     """Return pydantic metadata that writes integers beyond 2^53 as strings in JSON, and reads them."""
-    if max(-kind.lowest, kind.highest) <= JSON_INTEGERS:
+    if max(-lowest, highest) <= JSON_INTEGERS:
         return ()
-    return BeforeValidator(_integer_from_json), PlainSerializer(_integer_to_json, when_used="json")
+    return BeforeValidator(_integer_from_json), INTEGER_TO_JSON
 
 
 def member_metadata(kind: Enum | Flags, members: type[IntEnum] | type[IntFlag]) -> tuple[Any, ...]:
@@ -70,7 +70,7 @@ def member_metadata(kind: Enum | Flags, members: type[IntEnum] | type[IntFlag]) 
             raise ValueError(f"{value!r} is no integer")
         return member_of(members, number)
 
-    wide = wide_metadata(kind.integer)
+    wide = wide_metadata(kind.integer.lowest, kind.integer.highest)
     return Strict(), BeforeValidator(from_json), *wide[1:]
 
 
@@ -81,9 +81,14 @@ def _integer_from_json(value: Any, info: ValidationInfo) -> Any:
 
 
 def _integer_to_json(value: int) -> int | str:
-    if not isinstance(value, int):  # of a union: the value is another type's to write
+    if not isinstance(value, int) or value is True or value is False:
+        # of a union: the value is another type's to write
         raise PydanticSerializationUnexpectedValue(f"{value!r} is no int")
     return int(value) if -JSON_INTEGERS <= value <= JSON_INTEGERS else str(int(value))
+
+
+INTEGER_TO_JSON: Final = PlainSerializer(_integer_to_json, when_used="json")
+"""Writes an integer of any width in JSON."""
 
 
 def float_metadata(kind: Float) -> tuple[Any, ...]:
