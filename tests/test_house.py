@@ -63,7 +63,10 @@ FENCES = {
         ["quaternion/", "codec/columnar.py", "codec/table.py", "codec/arrow.py", "schema/columns.py"],
     ),
     "numba": ("one record at a time needs no compiler", ["codec/columnar.py"]),
-    "pyarrow": ("columns are numpy arrays until somebody asks for a table of Arrow", ["codec/arrow.py"]),
+    "pyarrow": (
+        "columns are numpy arrays until somebody asks for a table of Arrow",
+        ["codec/arrow.py", "codec/table.py"],
+    ),
     "pytest": ("only the plugin runs under pytest", ["golden/plugin.py"]),
     "click": ("arguments are the command line's", ["cli/"]),
     "rich": ("progress is the command line's", ["cli/"]),

@@ -211,8 +211,6 @@ class _Planner:
                 )
             case Bytes(length=int(length)):
                 made.array = self.array(made, "u1", holds="bytes", more=length)
-            case Checksum(type=Bytes(length=int(length))):
-                made.array = self.array(made, "u1", holds="bytes", more=length)
             case Bytes() | Text():
                 made.array = self.array(made, "i8", holds="offsets")
                 made.inside = self.dimension()

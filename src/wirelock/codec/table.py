@@ -23,7 +23,6 @@ from wirelock.errors import Fault
 from wirelock.layout.nodes import (
     Array,
     Bytes,
-    Checksum,
     Computed,
     Constant,
     Enum,
@@ -42,6 +41,7 @@ from wirelock.layout.nodes import Mapping as Mapped
 
 if TYPE_CHECKING:
     import numpy as np
+    import pyarrow
     from numpy.typing import NDArray
 
 __all__ = ["Derivation", "RowFault", "Table"]
@@ -170,10 +170,14 @@ class Table:
         """The paths of the columns that the protocol derives from others, computed when asked for."""
         found = []
         for node in self.engine.plan.root.walk():
-            if isinstance(node.kind, Layout):
-                for derivation in self._derivations.get(node.kind.name, ()):
-                    found += [f"{node.path}.{name}" if node.path else name for name in derivation.names]
+            found += [f"{node.path}.{name}" if node.path else name for name in self.derived_of(node)]
         return tuple(found)
+
+    def derived_of(self, node: Node) -> tuple[str, ...]:
+        """Return the names of the columns that are derived from the fields of a record in the plan."""
+        if not isinstance(node.kind, Layout):
+            return ()
+        return tuple(name for found in self._derivations.get(node.kind.name, ()) for name in found.names)
 
     def __getitem__(self, path: str) -> Any:
         """Return the column of a field. Raises KeyError with the paths that there are."""
@@ -252,6 +256,17 @@ class Table:
                 return found[:, derivation.names.index(name)].reshape(shape)
         raise AssertionError(f"{path} is not derived")
 
+    def to_arrow(self, *, derived: bool = False) -> pyarrow.Table:
+        """Return the records as a pyarrow.Table, a row each, nested as they are; see codec/arrow.py.
+
+        With `derived`, the derived columns stand behind the fields of their record. The schema's metadata
+        name the record and its digest. Raises ImportError without pyarrow, ValueError for more than 2**31 - 1
+        elements of one list.
+        """
+        from wirelock.codec.arrow import arrow_table
+
+        return arrow_table(self, derived=derived)
+
     # -- records
 
     def __iter__(self) -> Iterator[Any]:
@@ -292,7 +307,7 @@ class Table:
                 return float_from_bits(self.raw(node.array)[slot].item(), bits)
             case Flag() | Computed(boolean=True):
                 return bool(self.raw(node.array)[slot])
-            case Bytes(length=int(length)) | Checksum(type=Bytes(length=int(length))):
+            case Bytes(length=int(length)):
                 return self.raw(node.array)[slot * length : (slot + 1) * length].tobytes()
         if node.content >= 0:
             return self._slice(node, slot)
