@@ -80,11 +80,10 @@ def test_a_table_of_arrow_holds_the_records(data: st.DataObject) -> None:
     table = Table(engine, whole, engine.packets(whole, starts, stops)[0], exact=True)
     found = table.to_arrow()
     found.validate(full=True)
-    assert found.num_rows == len(table)
+    assert found.num_rows == (len(table) if found.column_names else 0)
     assert found.column_names == list(engine.plan.root.labels)
-    for row, record in zip(found.to_pylist(), table, strict=True):
-        if row:
-            assert same_as(engine.plan.root, row, record)
+    for row, record in zip(found.to_pylist(), table, strict=bool(found.column_names)):
+        assert same_as(engine.plan.root, row, record)
 
 
 def test_rotations_with_their_quaternions() -> None:

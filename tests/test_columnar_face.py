@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import subprocess
 import sys
 import tracemalloc
@@ -42,12 +41,6 @@ from wirelock.schema.columns import engine_of
 from wirelock.schema.record import wire_of
 
 ROOT = Path(__file__).parents[1]
-
-
-@pytest.fixture(scope="session", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Let no test leave compiled code in the folder of whoever runs it."""
-    os.environ["WIRELOCK_CACHE"] = str(tmp_path_factory.mktemp("cache"))
 
 
 def turned(record: Any, number: int) -> Any:

@@ -46,8 +46,6 @@ def arrow_table(table: Table, *, derived: bool) -> pyarrow.Table:
     converter = _Converter(pyarrow, table, derived)
     names, columns = converter.fields(table.engine.plan.root, len(table))
     metadata = {"wirelock.record": table.layout.name, "wirelock.digest": digest(table.layout)}
-    if not columns:
-        return pyarrow.table({"": pyarrow.nulls(len(table))}).select([]).replace_schema_metadata(metadata)
     return pyarrow.Table.from_arrays(columns, names=names, metadata=metadata)
 
 
