@@ -13,9 +13,11 @@ from tests.test_engines import laws, outcome
 from tests.test_reference import same
 from wirelock.codec.check import check
 from wirelock.codec.columnar import ColumnarEngine
+from wirelock.codec.columns_given import filled_of
 from wirelock.codec.generated import GeneratedEngine
 from wirelock.codec.table import Table
 from wirelock.errors import Fault, SchemaError
+from wirelock.layout.nodes import Array, If, Optional, Select, Switch
 from wirelock.layout.walk import walk
 
 REASONS = ("opaque", "which is code", "64 are the most")
@@ -84,6 +86,23 @@ def test_packets_agree_compiled(data: st.DataObject) -> None:
     engine, scalar = drawn(data, compiled=True)
     packets = [data.draw(samples(engine.layout))[0] for _ in range(2)]
     agree(engine, scalar, [packets[1], *tries(data, packets[0]), packets[1]])
+
+
+@laws
+@given(st.data())
+def test_every_column_has_a_path_of_its_own(data: st.DataObject) -> None:
+    engine, _ = drawn(data, compiled=False)
+    whole, starts, stops = packed_together([data.draw(samples(engine.layout))[0] for _ in range(3)])
+    filled, _ = engine.packets(whole, starts, stops)
+    table = Table(engine, whole, filled, exact=True)
+    nodes = list(engine.plan.root.walk())
+    arrays = [node.path for node in nodes if isinstance(node.kind, Array) and node.inside >= 0]
+    choices = [node.path for node in nodes if isinstance(node.kind, If | Optional | Switch | Select)]
+    offsets = {path: table.offsets(path) for path in arrays}
+    tags = {path: table.tags(path) for path in choices}
+    again = filled_of(engine, {path: table[path] for path in table.columns}, offsets, tags)
+    assert [array.tobytes() for array in again.arrays] == [array.tobytes() for array in filled.arrays]
+    assert not filled.arrays or again.sizes == filled.sizes
 
 
 @laws

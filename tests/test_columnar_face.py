@@ -441,3 +441,82 @@ def test_without_the_extra_the_error_says_what_to_install(missing: str, tmp_path
     assert run.stderr.splitlines()[-1] == (
         "ImportError: columns want numba and numpy: pip install 'wirelock[columnar]'"
     )
+
+
+# -- columns that somebody made
+
+
+def columns_of(table: Table) -> dict[str, Any]:
+    return {path: table[path] for path in table.columns}
+
+
+def test_columns_made_by_hand_become_bytes() -> None:
+    made = {"largest_index": np.array([0, 3]), "a": np.array([1, -2]), "b": [5, 6], "c": np.zeros(2, "i8")}
+    records = [RotationV1(largest_index=0, a=1, b=5, c=0), RotationV1(largest_index=3, a=-2, b=6, c=0)]
+    assert RotationV1.build_many(made) == b"".join(record.build() for record in records)
+    records = [SnapshotV2(tick=number, entities=entities(number)) for number in range(3)]
+    data = b"".join(record.build() for record in records)
+    table = SnapshotV2.parse_many(data)
+    made = {path: column for path, column in columns_of(table).items() if path not in ("magic", "count")}
+    made["entities.position.x"] = made["entities.position.x"].astype("f8")
+    assert SnapshotV2.build_many(made, offsets={"entities": table.offsets("entities")}) == data
+
+
+def test_choices_and_nested_arrays_made_by_hand_become_bytes() -> None:
+    source = Struct(
+        "kind" / Byte,
+        "body"
+        / construct.Switch(
+            this.kind, {1: Int16ul, 2: construct.Bytes(2)}, default=construct.CString("utf-8")
+        ),
+        "more" / If(this.kind == 1, Flag),
+        "lists" / PrefixedArray(Byte, PrefixedArray(Byte, construct.Float32b)),
+    )
+    fields = {"kind": int, "body": int | bytes | str, "more": bool | None}
+    record = make("R", source, {**fields, "lists": tuple[tuple[float, ...], ...]})
+    records = [
+        record(kind=1, body=7, more=True, lists=((0.5,), (), (1.5, 2.5))),
+        record(kind=2, body=b"ab", more=None, lists=()),
+        record(kind=3, body="é", more=None, lists=((-1.0,),)),
+    ]
+    data = b"".join(one.build() for one in records)
+    table = record.parse_many(data)
+    offsets = {path: table.offsets(path) for path in ("lists", "lists[]")}
+    tags = {path: table.tags(path) for path in ("body", "more")}
+    assert offsets["lists[]"].tolist() == [0, 1, 1, 3, 4] and table["lists"].tolist() == [0.5, 1.5, 2.5, -1.0]
+    assert record.build_many(columns_of(table), offsets=offsets, tags=tags) == data
+    assert record.build_many(columns_of(table) | {"body:2": [b"ab"]}, offsets=offsets, tags=tags) == data
+    with pytest.raises(EncodeError, match=r"R: body:default \(0\): '.ud800' is no utf-8"):
+        record.build_many(columns_of(table) | {"body:default": ["\ud800"]}, offsets=offsets, tags=tags)
+    with pytest.raises(ValueError, match="tags of body are numbers of its 3 cases"):
+        record.build_many(columns_of(table), offsets=offsets, tags=tags | {"body": [0, 1, 3]})
+    with pytest.raises(ValueError, match="offsets of lists begin with 0"):
+        record.build_many(columns_of(table), offsets=offsets | {"lists": [0, 3, 2, 4]}, tags=tags)
+    with pytest.raises(EncodeError, match=r"R: \[1\].body: bytes b'ab' is not a str"):
+        record.build_many(columns_of(table) | {"kind": [1, 3, 2]}, offsets=offsets, tags=tags)
+
+
+GOOD: dict[str, Any] = {"largest_index": [0, 1], "a": [1, 2], "b": [3, 4], "c": [5, 6]}
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "told"),
+    [
+        ({"a": [1, 40000]}, EncodeError, r"RotationV1: \[1\].a: 40000 is not in -32768..32767"),
+        ({"largest_index": [0, 4]}, EncodeError, r"RotationV1: \[1\].largest_index: 4 is not in 0..3"),
+        (
+            {"a": [32767, 1], "b": [32767, 1]},
+            EncodeError,
+            r"RotationV1: \[0\]: ",
+        ),
+        ({"a": [1.0, 2.0]}, TypeError, "a: wanted integers, got float64"),
+        ({"a": [True, False]}, TypeError, "a: wanted integers, got bool"),
+        ({"a": [1]}, ValueError, "a: 1 values where there should be 2"),
+        ({"d": [1, 2]}, KeyError, "'d' has no column in this record"),
+        ({"c": None}, KeyError, "the column of 'c' is missing"),
+    ],
+)
+def test_columns_that_are_none_of_the_records_are_refused(change: Any, error: Any, told: str) -> None:
+    made = {name: column for name, column in (GOOD | change).items() if column is not None}
+    with pytest.raises(error, match=told):
+        RotationV1.build_many(made)

@@ -197,7 +197,8 @@ class _Planner:
             case Array(element=element):
                 made.array = self.array(made, "i8", holds="offsets")
                 made.inside = self.dimension()
-                made.parts = (self.node(element, path, made.inside, ()),)
+                nested = isinstance(valued(element), Array | If | Switch | Select)
+                made.parts = (self.node(element, f"{path}[]" if nested else path, made.inside, ()),)
             case If(type=there) | Optional(inner=there):
                 made.array = self.array(made, "u1", "?", "tags")
                 made.labels = ("",)

@@ -7,13 +7,14 @@ asked for. Bytes that are built are read back and compared before anybody gets t
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from wirelock.codec.columns import stored_type
 from wirelock.codec.template import Template
+from wirelock.codec.trail import Found
 from wirelock.errors import DecodeError, EncodeError, Fault, SchemaError
 from wirelock.layout.nodes import Constant, Integer, Layout, plain, valued
 
@@ -30,6 +31,8 @@ __all__ = ["PacketFault", "PacketTables", "columns", "parse_packets"]
 
 Places: TypeAlias = "Sequence[int] | NDArray[np.integer[Any]]"
 """A row of integers."""
+Columns: TypeAlias = "Table | Mapping[str, Any]"
+"""A table, or arrays by the paths of columns."""
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -114,12 +117,22 @@ def parse_many(wire: Wire, data: Buffer) -> Table:
     return table_of(wire, data, filled, exact=False)
 
 
-def build_many(wire: Wire, table: Table) -> bytes:
-    """Return the bytes of all records of a table: see Record.build_many."""
+def build_many(wire: Wire, columns: Columns, offsets: Mapping[str, Any], tags: Mapping[str, Any]) -> bytes:
+    """Return the bytes of all records of a table or of columns: see Record.build_many."""
+    from wirelock.codec.columns_given import filled_of
     from wirelock.codec.table import Table
 
-    if not isinstance(table, Table) or table.layout != wire.layout:
-        raise TypeError(f"{table!r:.80} is no table of {wire.record.__name__}")
+    name = wire.record.__name__
+    if isinstance(columns, Table):
+        if columns.layout != wire.layout:
+            raise TypeError(f"{columns!r} is no table of {name}")
+        table = columns
+    else:
+        try:
+            filled = filled_of(engine_of(wire), columns, offsets, tags)
+        except Found as found:
+            raise EncodeError(name, found.fault) from None
+        table = table_of(wire, b"", filled, exact=False)
     engine = engine_of(wire)
     if engine.size is not None:
         octets = engine.build(table.filled)
@@ -129,15 +142,12 @@ def build_many(wire: Wire, table: Table) -> bytes:
 
 
 def _built(wire: Wire, table: Table) -> Iterator[bytes]:
-    from wirelock.codec.trail import Found
-
     scalar = wire.engine("generated")
     for row in range(len(table)):
         try:
             yield scalar.build(table.record(row))
         except Found as found:
-            fault = found.fault.within(f"[{row}]", 0)
-            raise EncodeError(wire.record.__name__, fault) from None
+            raise EncodeError(wire.record.__name__, found.fault.within(f"[{row}]", 0)) from None
 
 
 # -- packets

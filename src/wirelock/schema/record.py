@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -19,7 +20,7 @@ from wirelock.errors import DecodeError, EncodeError, Fault, SchemaError
 from wirelock.layout.nodes import Constant, Layout, Nothing, Padding, Terminated, plain
 from wirelock.layout.walk import walk
 from wirelock.schema.around import leads_out
-from wirelock.schema.columns import build_many, derivations_of, parse_many
+from wirelock.schema.columns import Columns, build_many, derivations_of, parse_many
 from wirelock.schema.derive import derive_again, fill_in, fill_in_checksums, follows, left_out
 from wirelock.schema.lower import Lowering, lower_fields
 from wirelock.schema.making import make_of
@@ -240,12 +241,21 @@ class Record(BaseModel):
         return parse_many(wire_of(cls), data)
 
     @classmethod
-    def build_many(cls, table: Table) -> bytes:
-        """Return the bytes of all records of a table, one behind the other, after checking them again.
+    def build_many(
+        cls,
+        columns: Columns,
+        *,
+        offsets: Mapping[str, Any] = MappingProxyType({}),
+        tags: Mapping[str, Any] = MappingProxyType({}),
+    ) -> bytes:
+        """Return the bytes of many records, one behind the other, after checking them again.
 
-        Raises EncodeError with the row for a record that cannot be sent, TypeError for another's table.
+        `columns` is a table, or arrays by the paths that a table has; then `offsets` and `tags` are those of
+        its arrays and choices, and constants and the counts of arrays may be left out. Raises EncodeError
+        with the row for a record that cannot be sent, TypeError, ValueError or KeyError for columns that are
+        none of this record's.
         """
-        return build_many(wire_of(cls), table)
+        return build_many(wire_of(cls), columns, offsets, tags)
 
     def build(self, *, engine: str = "generated") -> bytes:
         """Return the record's bytes, after checking it again. Raises EncodeError if it cannot be sent."""
