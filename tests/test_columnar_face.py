@@ -203,6 +203,7 @@ def test_entities_have_offsets_and_columns_of_their_own() -> None:
     data = b"".join(record.build() for record in records)
     table = SnapshotV2.parse_many(data)
     assert list(table) == records and SnapshotV2.build_many(table) == data
+    assert engine_of(wire_of(SnapshotV2)).build(table.filled) == data  # by array operations
     assert table["tick"].tolist() == list(range(7)) and table["version"].tolist() == [2] * 7
     assert table["magic"].tolist() == [b"WS"] * 7
     assert table.offsets("entities").tolist() == [0, 0, 1, 3, 3, 4, 6, 6]

@@ -133,12 +133,8 @@ def build_many(wire: Wire, columns: Columns, offsets: Mapping[str, Any], tags: M
         except Found as found:
             raise EncodeError(name, found.fault) from None
         table = table_of(wire, b"", filled, exact=False)
-    engine = engine_of(wire)
-    if engine.size is not None:
-        octets = engine.build(table.filled)
-        if octets is not None:
-            return octets
-    return b"".join(_built(wire, table))
+    octets = engine_of(wire).build(table.filled)
+    return b"".join(_built(wire, table)) if octets is None else octets
 
 
 def _built(wire: Wire, table: Table) -> Iterator[bytes]:
