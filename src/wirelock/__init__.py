@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from wirelock.layout.adapters import LsbBitStruct, opaque, quantised, scaled, ticks
     from wirelock.layout.expression import abs_, max_, min_
+    from wirelock.schema.columns import columns
     from wirelock.schema.migration import Lossy, Migration
     from wirelock.schema.negotiation import Hello
     from wirelock.schema.pose import SmallestThree
@@ -55,6 +56,7 @@ _HOMES = {
     ),
     "wirelock.layout.adapters": ("LsbBitStruct", "opaque", "quantised", "scaled", "ticks"),
     "wirelock.layout.expression": ("abs_", "max_", "min_"),
+    "wirelock.schema.columns": ("columns",),
     "wirelock.schema.migration": ("Lossy", "Migration"),
     "wirelock.schema.negotiation": ("Hello",),
     "wirelock.schema.pose": ("SmallestThree",),
@@ -68,7 +70,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Record", "Protocol", "Registry", "Rule", "derived", "layout_of", "Parsed", "Migration", "Lossy", "Hello",
-    "state_hash", "versioned", "SmallestThree",
+    "state_hash", "versioned", "columns", "SmallestThree",
     "abs_", "min_", "max_", "LsbBitStruct", "scaled", "quantised", "ticks", "opaque",
     "SchemaError", "DecodeError", "EncodeError", "CaptureError", "MigrationError", "NegotiationError",
     "WirelockError", "Fault",
