@@ -202,7 +202,8 @@ class _Planner:
             case If(type=there) | Optional(inner=there):
                 made.array = self.array(made, "u1", "?", "tags")
                 made.labels = ("",)
-                made.parts = (self.node(there, path, self.dimension(), ()),)
+                within = f"{path}?" if isinstance(valued(there), If | Optional | Switch | Select) else path
+                made.parts = (self.node(there, within, self.dimension(), ()),)
             case Switch() | Select():
                 made.array = self.array(made, "u2", holds="tags")
                 made.labels = case_labels(kind)
