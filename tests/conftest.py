@@ -18,6 +18,12 @@ pytest_plugins = ["pytester"]
 _skipped: list[str] = []
 
 
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Let no test leave compiled code in the folder of whoever runs it."""
+    os.environ["WIRELOCK_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if report.skipped and not hasattr(report, "wasxfail"):
         _skipped.append(report.nodeid)

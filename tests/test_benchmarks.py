@@ -35,6 +35,11 @@ def test_records_beside_other_libraries() -> None:
         assert rows == [row for row in known if row in rows]
 
 
+def test_columns_beside_other_ways() -> None:
+    for rows in tables("columnar"):
+        assert rows == rows_of_the_page(rows[0])
+
+
 def test_starting() -> None:
     (rows,) = tables("startup")
     assert rows == rows_of_the_page(rows[0])

@@ -94,6 +94,7 @@ def test_the_readme_shows_what_decode_prints() -> None:
     ("page", "least"),
     [
         ("README.md", 2),
+        ("docs/columns.md", 5),
         ("docs/constructs.md", 1),
         ("docs/diff.md", 1),
         ("docs/protocols.md", 2),

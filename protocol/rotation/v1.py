@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from annotated_types import Le
 from construct import Int8ul, Int16sl, Struct
 
 from protocol.rotation.rules import REACHABLE
-from wirelock import Record
-from wirelock.quaternion import decode, encode
+from wirelock import Record, columns
+from wirelock.quaternion import decode, decode_columns, encode
 
 
 class RotationV1(
@@ -45,3 +45,9 @@ class RotationV1(
     def to_quaternion(self) -> tuple[float, float, float, float]:
         """Return (x, y, z, w), a unit quaternion in binary32."""
         return decode(self.largest_index, self.a, self.b, self.c)
+
+    @staticmethod
+    @columns("x", "y", "z", "w")
+    def quaternions(largest_index: Any, a: Any, b: Any, c: Any) -> Any:
+        """Return unit quaternions in binary32, (n, 4), each the bits of `to_quaternion`."""
+        return decode_columns(largest_index, a, b, c)

@@ -6,12 +6,13 @@ Seven bytes, as v1; with no flag set they are the bytes of v1.
 from __future__ import annotations
 
 from enum import IntFlag
+from typing import Any
 
 from construct import BitsInteger, BitStruct, Bytewise, FlagsEnum, Int16sl
 
 from protocol.rotation.rules import REACHABLE
-from wirelock import Record
-from wirelock.quaternion import decode, encode
+from wirelock import Record, columns
+from wirelock.quaternion import decode, decode_columns, encode
 
 
 class PoseFlags(IntFlag):
@@ -66,3 +67,9 @@ class RotationV2(
     def to_quaternion(self) -> tuple[float, float, float, float]:
         """Return (x, y, z, w), a unit quaternion in binary32."""
         return decode(self.largest_index, self.a, self.b, self.c)
+
+    @staticmethod
+    @columns("x", "y", "z", "w")
+    def quaternions(largest_index: Any, a: Any, b: Any, c: Any) -> Any:
+        """Return unit quaternions in binary32, (n, 4), each the bits of `to_quaternion`."""
+        return decode_columns(largest_index, a, b, c)

@@ -5,11 +5,13 @@ Encoding again what was decoded gives the same bytes. It carries no flags.
 
 from __future__ import annotations
 
+from typing import Any
+
 from construct import BitsInteger, BitStruct, Padding
 
 from protocol.rotation.rules import CANONICAL_15, REACHABLE_15
-from wirelock import Record
-from wirelock.quaternion import decode, encode
+from wirelock import Record, columns
+from wirelock.quaternion import decode, decode_columns, encode
 
 BITS = 15
 
@@ -48,3 +50,9 @@ class RotationV3(
     def to_quaternion(self) -> tuple[float, float, float, float]:
         """Return (x, y, z, w), a unit quaternion in binary32."""
         return decode(self.largest_index, self.a, self.b, self.c, bits=BITS, canonical=True)
+
+    @staticmethod
+    @columns("x", "y", "z", "w")
+    def quaternions(largest_index: Any, a: Any, b: Any, c: Any) -> Any:
+        """Return unit quaternions in binary32, (n, 4), each the bits of `to_quaternion`."""
+        return decode_columns(largest_index, a, b, c, bits=BITS, canonical=True)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from wirelock.layout.adapters import LsbBitStruct, opaque, quantised, scaled, ticks
     from wirelock.layout.expression import abs_, max_, min_
+    from wirelock.schema.columns import columns
     from wirelock.schema.migration import Lossy, Migration
     from wirelock.schema.negotiation import Hello
     from wirelock.schema.record import Record, derived, layout_of
@@ -54,6 +55,7 @@ _HOMES = {
     ),
     "wirelock.layout.adapters": ("LsbBitStruct", "opaque", "quantised", "scaled", "ticks"),
     "wirelock.layout.expression": ("abs_", "max_", "min_"),
+    "wirelock.schema.columns": ("columns",),
     "wirelock.schema.migration": ("Lossy", "Migration"),
     "wirelock.schema.negotiation": ("Hello",),
     "wirelock.schema.record": ("Record", "derived", "layout_of"),
@@ -66,7 +68,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Record", "Protocol", "Registry", "Rule", "derived", "layout_of", "Parsed", "Migration", "Lossy", "Hello",
-    "state_hash", "versioned",
+    "state_hash", "versioned", "columns",
     "abs_", "min_", "max_", "LsbBitStruct", "scaled", "quantised", "ticks", "opaque",
     "SchemaError", "DecodeError", "EncodeError", "CaptureError", "MigrationError", "NegotiationError",
     "WirelockError", "Fault",

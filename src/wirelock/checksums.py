@@ -62,7 +62,7 @@ class Crc:
 
     def __call__(self, data: bytes) -> int:
         """Return the CRC of bytes."""
-        table, top = self._table(), self.width - 8
+        table, top = self.table(), self.width - 8
         value = self.init
         if self.reflected:
             value = _mirrored(value, self.width)
@@ -74,7 +74,7 @@ class Crc:
                 value = (table[value >> top ^ octet] ^ value << 8) & mask
         return value ^ self.xorout
 
-    def _table(self) -> tuple[int, ...]:
+    def table(self) -> tuple[int, ...]:
         return _table(self.width, self.poly, self.reflected)
 
 

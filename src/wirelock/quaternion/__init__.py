@@ -9,7 +9,13 @@ canonical: with `canonical` no other is made or taken, so that encoding again ch
 Imports wirelock.errors, and numpy inside the array functions only.
 """
 
-from wirelock.quaternion.arrays import canonical_array, decode_array, encode_array, reachable_array
+from wirelock.quaternion.arrays import (
+    canonical_array,
+    decode_array,
+    decode_columns,
+    encode_array,
+    reachable_array,
+)
 from wirelock.quaternion.scalar import (
     ANGLE_TOLERANCE_DEGREES,
     BITS,
@@ -32,5 +38,6 @@ from wirelock.quaternion.scalar import (
 __all__ = [
     "ANGLE_TOLERANCE_DEGREES", "BITS", "LEAST_SQUARED_LENGTH", "LIMIT", "REACHABLE_LIMIT", "REACHABLE_SLACK",
     "SCALE", "Width", "angle_between", "angle_bound", "canonical", "canonical_array", "decode",
-    "decode_array", "encode", "encode_array", "is_canonical", "reachable", "reachable_array", "width",
+    "decode_array", "decode_columns", "encode", "encode_array", "is_canonical", "reachable",
+    "reachable_array", "width",
 ]  # fmt: skip

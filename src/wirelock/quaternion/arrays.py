@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     MaskedIntegers = np.ma.MaskedArray[tuple[int, ...], np.dtype[np.int32]]
     MaskedFloats = np.ma.MaskedArray[tuple[int, ...], np.dtype[np.float32]]
 
-__all__ = ["canonical_array", "decode_array", "encode_array", "reachable_array"]
+__all__ = ["canonical_array", "decode_array", "decode_columns", "encode_array", "reachable_array"]
 
 # Arrays. Every numpy operation below is one binary32 operation on each element, in the scalar order.
 
@@ -130,6 +130,21 @@ def decode_array(
         raise AssertionError(f"row {row} decodes alone")
 
     return _finish(np, unit, good, on_error, np.nan, error)
+
+
+def decode_columns(
+    largest_index: ArrayLike,
+    a: ArrayLike,
+    b: ArrayLike,
+    c: ArrayLike,
+    *,
+    bits: int = BITS,
+    canonical: bool = False,
+) -> NDArray[np.float32]:
+    """Return the quaternions of packets in four columns of n integers: (n, 4) float32, as decode_array."""
+    np = _numpy()
+    packets = np.stack([np.asarray(column, np.int32) for column in (largest_index, a, b, c)], axis=1)
+    return decode_array(packets, bits=bits, canonical=canonical)
 
 
 def reachable_array(packets: ArrayLike, *, bits: int = BITS) -> Booleans:

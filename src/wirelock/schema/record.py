@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Final, Self, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError, PydanticUndefined
@@ -19,6 +20,7 @@ from wirelock.errors import DecodeError, EncodeError, Fault, SchemaError
 from wirelock.layout.nodes import Constant, Layout, Nothing, Padding, Terminated, plain
 from wirelock.layout.walk import walk
 from wirelock.schema.around import leads_out
+from wirelock.schema.columns import Columns, build_many, derivations_of, parse_many
 from wirelock.schema.derive import derive_again, fill_in, fill_in_checksums, follows, left_out
 from wirelock.schema.lower import Lowering, lower_fields
 from wirelock.schema.making import make_of
@@ -26,11 +28,18 @@ from wirelock.schema.rules import Rule, read_rules
 from wirelock.schema.scalars import JSON_CONFIG
 from wirelock.schema.validators import python_validators
 
+if TYPE_CHECKING:
+    from wirelock.codec.table import Table
+
 __all__ = ["Buffer", "Record", "derived", "layout_of"]
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
 ENGINES: Final = ("generated", "reference")
+_OWN_MAKING: Final = (
+    "__init__", "__new__", "_complete", "model_validate", "parse", "parse_prefix", "build", "parse_many",
+    "build_many",
+)  # fmt: skip
 
 
 def derived() -> Any:
@@ -71,6 +80,9 @@ class Wire:
         self.layout = self.lower(bare)
         self.free = leads_out(self.layout)
         self.engines: dict[str, Engine] = {}
+        self.columnar: Any = None
+        """The columnar engine, once it was asked for."""
+        self.derivations = derivations_of(record, self.layout)
 
     def lower(self, layout: Layout) -> Layout:
         """Lower a layout equal to the record's own, as it stands inside of another record."""
@@ -95,13 +107,10 @@ class Wire:
 
     def _made(self, name: str) -> Engine:
         if name not in ENGINES:
-            raise ValueError(f"there is no engine {name!r}: the engines of a record are {', '.join(ENGINES)}")
-        if self.free:
-            raise SchemaError(
-                self.record.__name__,
-                "the layout reads fields around the record",
-                "parse the record that holds it",
-            )
+            many = "; many records at once are parse_many's" if name == "columnar" else ""
+            known = ", ".join(ENGINES)
+            raise ValueError(f"there is no engine {name!r}: the engines of a record are {known}{many}")
+        self.check_whole()
         # What an engine needs is loaded with the first one: most programs that import records make none.
         if name == "reference":
             from wirelock.codec.reference import ReferenceEngine
@@ -114,6 +123,15 @@ class Wire:
         if not engine.validated:
             shorten(self.record, engine)
         return engine
+
+    def check_whole(self) -> None:
+        """Raise SchemaError where the record only means something inside of another one."""
+        if self.free:
+            raise SchemaError(
+                self.record.__name__,
+                "the layout reads fields around the record",
+                "parse the record that holds it",
+            )
 
     def validate(self, values: dict[str, Any]) -> Any:
         """Make a record by full validation; a complaint of a Python validator is raised as Found."""
@@ -162,7 +180,7 @@ class Record(BaseModel):
             if rules:
                 raise SchemaError(cls.__name__, "rules without a layout", "give layout=Struct(...)")
             return
-        for name in ("__init__", "__new__", "_complete", "model_validate", "parse", "parse_prefix", "build"):
+        for name in _OWN_MAKING:
             if name in cls.__dict__:
                 told = "a record cannot replace how it is made, parsed or built"
                 raise SchemaError(f"{cls.__name__}.{name}", told, "give the method another name")
@@ -210,6 +228,34 @@ class Record(BaseModel):
             return engine_of(cls, engine).parse_prefix(as_bytes(data))
         except Found as found:
             raise DecodeError(cls.__name__, found.fault) from None
+
+    @classmethod
+    def parse_many(cls, data: Buffer) -> Table:
+        """Return the records that lie one behind the other in `data`, as columns, and the faults of others.
+
+        Where all records are of one size, a bad one is left out; otherwise it ends the table, because
+        nothing says where the next one begins. `data` must not change meanwhile. Raises SchemaError for a
+        layout that the columnar engine cannot do, or whose record may take no bytes; ImportError without
+        numba and numpy.
+        """
+        return parse_many(wire_of(cls), data)
+
+    @classmethod
+    def build_many(
+        cls,
+        columns: Columns,
+        *,
+        offsets: Mapping[str, Any] = MappingProxyType({}),
+        tags: Mapping[str, Any] = MappingProxyType({}),
+    ) -> bytes:
+        """Return the bytes of many records, one behind the other, after checking them again.
+
+        `columns` is a table, or arrays by the paths that a table has; then `offsets` and `tags` are those of
+        its arrays and choices, and constants and the counts of arrays may be left out. Raises EncodeError
+        with the row for a record that cannot be sent, TypeError, ValueError or KeyError for columns that are
+        none of this record's.
+        """
+        return build_many(wire_of(cls), columns, offsets, tags)
 
     def build(self, *, engine: str = "generated") -> bytes:
         """Return the record's bytes, after checking it again. Raises EncodeError if it cannot be sent."""

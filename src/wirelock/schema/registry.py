@@ -16,6 +16,7 @@ from wirelock.errors import DecodeError, Fault, SchemaError
 from wirelock.layout.canonical import digest
 from wirelock.layout.nodes import Constant, Integer, Layout, plain
 from wirelock.layout.sizes import size_of
+from wirelock.schema.columns import PacketTables, Places, parse_packets
 from wirelock.schema.keys import check_keys
 from wirelock.schema.migration import Migration, Migrations
 from wirelock.schema.negotiation import Disagreement, Hello, agree, offer
@@ -186,6 +187,17 @@ class Protocol:
                 raise DecodeError(error.record, fault) from None
             yield Parsed(self, which, record)
             at, number = at + size, number + 1
+
+    def parse_packets(
+        self, data: Buffer, offsets: Places, lengths: Places, *, version: int | None = None
+    ) -> PacketTables:
+        """Return what packets in a buffer hold: a table a version, faults, foreign packets.
+
+        Packet i is the `lengths[i]` bytes at `offsets[i]`; verdicts are those of parse_all, and so are
+        errors; besides, ValueError for places outside of the buffer, SchemaError for a layout that the
+        columnar engine cannot do, ImportError without numba and numpy. `data` must not change meanwhile.
+        """
+        return parse_packets(self, data, offsets, lengths, version)
 
     def version_of(self, data: bytes, at: int = 0) -> int:
         """Return the version that the tag at byte `at` names. Raises as parse does."""

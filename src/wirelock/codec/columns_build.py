@@ -1,0 +1,151 @@
+"""Columns -> bytes, where every record has the same places: one array operation for each byte of a value.
+
+Nothing is checked here: what was written is read again by the caller, and has to come to the same columns.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, Final
+
+from wirelock.codec.columns import Node, Plan
+from wirelock.codec.emit_columns_places import span
+from wirelock.layout.nodes import (
+    Array,
+    Bytes,
+    Computed,
+    Constant,
+    Framed,
+    Integer,
+    Layout,
+    Nothing,
+    Padded,
+    Padding,
+    Scaled,
+    Sequence,
+    Type,
+    integer_of,
+    plain,
+)
+from wirelock.layout.nodes import Float as FloatKind
+from wirelock.layout.positions import offsets, scattered_pieces
+from wirelock.layout.sizes import padding_behind, size_of
+
+MOST: Final = 4096
+"""Layouts of more values than this are built record by record."""
+
+
+def written(np: Any, layout: Layout, plan: Plan, arrays: tuple[Any, ...], rows: int) -> Any:
+    """Return the bytes of so many records, (rows, size) of uint8; None where a value follows from others."""
+    if sum(stored.per for stored in plan.arrays) > MOST:
+        return None
+    writer = _Writer(np, plan, arrays, rows, size_of(layout).lowest // 8)
+    try:
+        writer.write(layout, plan.root, ())
+    except _Unwritten:
+        return None
+    return writer.out
+
+
+class _Unwritten(Exception):  # noqa: N818 - control flow of this file alone
+    pass
+
+
+class _Writer:
+    def __init__(self, np: Any, plan: Plan, arrays: tuple[Any, ...], rows: int, size: int) -> None:
+        self.np = np
+        self.plan = plan
+        self.arrays = arrays
+        self.rows = rows
+        self.out = np.zeros((rows, size), "u1")
+        self.bit = 0
+        self.region: Layout | None = None
+        self.base = 0
+
+    def write(self, kind: Type, node: Node | None, at: tuple[int, ...]) -> None:
+        """Write one value of every record; `at` are the numbers of the elements around it."""
+        inner = plain(kind)
+        match inner:
+            case Layout():
+                self._layout(inner, node, at)
+            case Sequence(types=types):
+                for number, part in enumerate(types):
+                    self.write(part, node and node.parts[number], at)
+            case Framed():
+                for number, part in enumerate((*inner.before, inner.inner, *inner.behind)):
+                    self.write(part, node if number == len(inner.before) else None, at)
+            case Padded():
+                self.write(inner.inner, node, at)
+                self.write(Padding(padding_behind(inner) or 0, 8, inner.pattern), None, at)
+            case Array(element=element, count=int(count)):
+                for number in range(count):
+                    self.write(element, node and node.parts[0], (*at, number))
+            case Padding(length=int(length), unit=unit, pattern=pattern):
+                for _ in range(length):
+                    self._number(pattern, unit)
+            case Constant(type=Integer() as integer, value=int(number)):
+                self._number(number, integer.bits, little=integer.order == "little")
+            case Constant(value=bytes(octets)):
+                for octet in octets:
+                    self._number(octet, 8)
+            case Nothing() | Computed():
+                pass
+            case Bytes(length=int(length)):
+                if node is None:
+                    raise _Unwritten
+                column = self._column(node, at).reshape(self.rows, length)
+                for place in range(length):
+                    self._number(column[:, place], 8)
+            case _:
+                if node is None:
+                    raise _Unwritten
+                self._scalar(inner, self._column(node, at))
+
+    def _layout(self, layout: Layout, node: Node | None, at: tuple[int, ...]) -> None:
+        parts = dict(zip(node.labels, node.parts, strict=True)) if node is not None else {}
+        starts = None
+        if layout.order != "wire":
+            starts, self.region, self.base = offsets(layout.fields, layout.order), layout, self.bit // 8
+        for number, item in enumerate(layout.fields):
+            if starts is not None:
+                self.bit = starts[number]
+            self.write(item.type, parts.get(item.label), at)
+        if starts is not None:
+            self.region, self.bit = None, 8 * self.base + size_of(layout).lowest
+
+    def _column(self, node: Node, at: tuple[int, ...]) -> Any:
+        stored = self.plan.arrays[node.array]
+        more = stored.per // prod(node.repeat) if prod(node.repeat) else 0
+        return self.arrays[node.array].reshape(self.rows, *node.repeat, more)[(slice(None), *at)].reshape(-1)
+
+    def _scalar(self, kind: Type, column: Any) -> None:
+        bits = size_of(kind).lowest
+        inner = integer_of(kind) or kind
+        if isinstance(kind, Scaled):
+            with self.np.errstate(all="ignore"):
+                found = self.np.rint((column * kind.divide - kind.add) / kind.multiply)
+                column = found.astype("i8")
+        little = isinstance(inner, Integer | FloatKind) and inner.order == "little"
+        self._number(column, bits, little=little)
+
+    def _number(self, value: Any, bits: int, *, little: bool = False) -> None:
+        """Write an unsigned number, or a column of numbers, of so many bits."""
+        bit, self.bit = self.bit, self.bit + bits
+        raw = value
+        if not isinstance(value, int) and value.dtype.kind == "i":
+            raw = value.astype("i8").view("u8")
+        starts = range(bit + bits - 8, bit - 1, -8) if little else (bit,)
+        left = bits
+        for start in starts:
+            for byte, mask in self._pieces(start, 8 if little else bits):
+                low, width = (mask & -mask).bit_length() - 1, mask.bit_count()
+                left -= width
+                piece = raw >> left & (1 << width) - 1
+                self.out[:, byte] |= piece << low if isinstance(piece, int) else (piece << low).astype("u1")
+
+    def _pieces(self, bit: int, bits: int) -> list[tuple[int, int]]:
+        if self.region is None:
+            return list(span(bit, bits))
+        octets = size_of(self.region).lowest // 8
+        found = scattered_pieces(range(bit, bit + bits), octets, self.region.order)
+        return [(self.base + byte, mask) for byte, mask in found]

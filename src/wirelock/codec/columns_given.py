@@ -1,0 +1,216 @@
+"""Columns that somebody made -> arrays as the engine fills them: types, shapes and ranges are checked here.
+
+What the values mean is checked when they are built. Columns of constants, and of counts that follow from
+offsets, may be left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import accumulate
+from math import prod
+from typing import Any, Final
+
+from wirelock.codec.columnar import ColumnarEngine, Every, Filled, Spans, numpy_module
+from wirelock.codec.columns import Node
+from wirelock.codec.trail import Found
+from wirelock.errors import Fault
+from wirelock.layout.nodes import (
+    Array,
+    Bytes,
+    Constant,
+    Field,
+    Float,
+    If,
+    Layout,
+    Optional,
+    Scaled,
+    Select,
+    Sequence,
+    Switch,
+    Text,
+)
+from wirelock.layout.terms import Length, inner_path
+
+__all__ = ["filled_of"]
+
+_KINDS: Final = {"b": "booleans", "iu": "integers", "iuf": "numbers"}
+
+
+def filled_of(
+    engine: ColumnarEngine, columns: Mapping[str, Any], offsets: Mapping[str, Any], tags: Mapping[str, Any]
+) -> Filled:
+    """Return given columns as the engine fills them.
+
+    Raises KeyError for a column that is missing or that there is not, TypeError for values of another type,
+    ValueError for lengths that do not fit together, trail.Found for a value that no field of its width holds.
+    """
+    reader = _Given(engine, columns, offsets, tags)
+    reader.read(engine.plan.root, None)
+    reader.check_used()
+    rows = reader.sizes.get(0, 0)
+    none = reader.np.empty(0, "i8")
+    arrays = tuple(reader.arrays[number] for number in range(len(engine.plan.arrays)))
+    sizes = tuple(reader.sizes.get(dim, 0) for dim in range(engine.plan.dims))
+    return Filled(arrays, sizes, Every(reader.np, rows, 0), Spans(none, none, none))
+
+
+class _Given:
+    def __init__(self, engine: ColumnarEngine, columns: Any, offsets: Any, tags: Any) -> None:
+        self.np: Any = numpy_module()
+        self.plan = engine.plan
+        self.given = {"column": dict(columns), "offsets": dict(offsets), "tags": dict(tags)}
+        self.used: set[tuple[str, str]] = set()
+        self.arrays: dict[int, Any] = {}
+        self.sizes: dict[int, int] = {}
+
+    def take(self, what: str, path: str) -> Any:
+        """Return what was given for a path. Raises KeyError where nothing was."""
+        if path not in self.given[what]:
+            verb = "is" if what == "column" else "are"
+            raise KeyError(f"the {what} of {path!r} {verb} missing")
+        self.used.add((what, path))
+        return self.given[what][path]
+
+    def check_used(self) -> None:
+        """Raise KeyError for what was given and is no part of the record."""
+        for what, given in self.given.items():
+            for path in given:
+                if (what, path) not in self.used:
+                    raise KeyError(f"{path!r} has no {what} in this record")
+
+    def counted(self, dim: int, per: int, count: int, path: str) -> None:
+        """Note how many values there are of a dimension."""
+        found = count // per if per else self.sizes.get(dim, 0)
+        if found * per != count or self.sizes.setdefault(dim, found) != found:
+            known = self.sizes.get(dim, found) * per
+            raise ValueError(f"{path}: {count} values where there should be {known}")
+
+    def read(self, node: Node, field: Field | None) -> None:
+        """Read the columns of a node and of all inside."""
+        kind = node.kind
+        match kind:
+            case Layout():
+                for label, part in zip(node.labels, node.parts, strict=True):
+                    self.read(part, kind[label])
+                self._fill_counts(node, kind)
+            case Sequence() | Array(count=int()):
+                for part in node.parts:
+                    self.read(part, None)
+            case Array():
+                self._offsets(node)
+                self.read(node.parts[0], None)
+            case If() | Optional() | Switch() | Select():
+                self._tags(node)
+                for part in node.parts:
+                    self.read(part, None)
+            case Constant(value=value):
+                if node.path in self.given["column"]:
+                    self._constant(node, value)
+            case Bytes() | Text() if node.content >= 0:
+                self._octets(node, self.take("column", node.path))
+            case _ if node.array >= 0:
+                if field is None or field.derived is None or node.path in self.given["column"]:
+                    self._values(node, self.take("column", node.path))
+
+    def _fill_counts(self, node: Node, layout: Layout) -> None:
+        """Compute the counts that were left out and are the lengths of arrays beside them."""
+        parts = dict(zip(node.labels, node.parts, strict=True))
+        for label, part in parts.items():
+            if part.array < 0 or part.array in self.arrays or isinstance(part.kind, Constant):
+                continue
+            derived = layout[label].derived
+            of = None
+            if isinstance(derived, Length) and not derived.path.up and len(derived.path.names) == 1:
+                of = parts.get(derived.path.names[0])
+            if of is None or of.inside < 0:
+                raise KeyError(f"the column of {part.path!r} is missing")
+            self._values(part, self.np.diff(self.arrays[of.array]))
+
+    def _offsets(self, node: Node) -> None:
+        found = self._integers(self.take("offsets", node.path), f"offsets of {node.path}")
+        if not len(found) or found[0] != 0 or (self.np.diff(found) < 0).any():
+            raise ValueError(f"offsets of {node.path} begin with 0 and never go down")
+        self.counted(node.dim, prod(node.repeat), len(found) - 1, f"offsets of {node.path}")
+        self.arrays[node.array], self.sizes[node.inside] = found, int(found[-1])
+
+    def _integers(self, given: Any, what: str) -> Any:
+        found = self.np.asarray(given)
+        if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+            raise TypeError(f"{what} are a row of integers, not {found.dtype} of shape {found.shape}")
+        return self.np.ascontiguousarray(found.astype("i8"))
+
+    def _tags(self, node: Node) -> None:
+        stored = self.plan.arrays[node.array]
+        found = self.np.asarray(self.take("tags", node.path)).reshape(-1)
+        first = 1 if isinstance(node.kind, If | Optional) else 0
+        wanted = "b" if first else "iu"
+        if found.size and found.dtype.kind not in wanted:
+            raise TypeError(f"tags of {node.path} are {_KINDS[wanted]}, not {found.dtype}")
+        if found.size and not 0 <= int(found.min()) <= int(found.max()) < len(node.parts) + first:
+            raise ValueError(f"tags of {node.path} are numbers of its {len(node.parts)} cases")
+        self.counted(node.dim, stored.per, len(found), f"tags of {node.path}")
+        self.arrays[node.array] = found.astype(stored.dtype)
+        for number, part in enumerate(node.parts):
+            self.sizes[part.dim] = int((found == number + first).sum())
+
+    def _constant(self, node: Node, value: Any) -> None:
+        found = self.take("column", node.path)
+        for row, item in enumerate(self.np.asarray(found, object).reshape(-1).tolist()):
+            if item != value:
+                raise Found(Fault("constant", f"[{row}].{node.path}", str(item), str(value)))
+
+    def _octets(self, node: Node, given: Any) -> None:
+        kind = node.kind
+        wanted = str if isinstance(kind, Text) else bytes
+        found = self.np.asarray(given, object).reshape(-1).tolist()
+        for item in found:
+            if type(item) is not wanted:
+                raise TypeError(f"{node.path}: wanted {wanted.__name__}, got {type(item).__name__}")
+        self.counted(node.dim, prod(node.repeat), len(found), node.path)
+        octets = [self._encoded(node, row, item) for row, item in enumerate(found)]
+        self.arrays[node.array] = self.np.array([0, *accumulate(map(len, octets))], "i8")
+        self.arrays[node.content] = self.np.frombuffer(b"".join(octets), "u1")
+        self.sizes[node.inside] = len(self.arrays[node.content])
+
+    def _encoded(self, node: Node, row: int, item: Any) -> bytes:
+        if not isinstance(node.kind, Text):
+            return item  # type: ignore[no-any-return]
+        try:
+            return item.encode(node.kind.encoding)  # type: ignore[no-any-return]
+        except UnicodeEncodeError:
+            fault = Fault("bad-text", f"{node.path} ({row})", ascii(item), node.kind.encoding)
+            raise Found(fault) from None
+
+    def _values(self, node: Node, given: Any) -> None:
+        stored, kind, path = self.plan.arrays[node.array], node.kind, node.path
+        found = self.np.asarray(given)
+        if isinstance(kind, Bytes) and found.dtype.kind in "SO":
+            found = self._fixed_bytes(found, kind.length, path)
+        wanted = "b" if stored.seen == "?" else "iuf" if isinstance(kind, Float | Scaled) else "iu"
+        if found.size and found.dtype.kind not in wanted:
+            raise TypeError(f"{path}: wanted {_KINDS[wanted]}, got {found.dtype}")
+        flat = found.reshape(-1)
+        self.counted(node.dim, stored.per, len(flat), path)
+        if wanted == "iu" and flat.size:
+            bounds = self.np.iinfo(stored.dtype)
+            outside = (flat < bounds.min) | (flat > bounds.max)
+            if outside.any():
+                self._refuse(node, flat, outside, f"{bounds.min}..{bounds.max}")
+        with self.np.errstate(over="ignore", invalid="ignore"):
+            cast = flat.astype(stored.seen)
+        if isinstance(kind, Float) and (beyond := self.np.isinf(cast) & ~self.np.isinf(flat)).any():
+            self._refuse(node, flat, beyond, f"a float of {kind.bits} bits")
+        self.arrays[node.array] = self.np.ascontiguousarray(cast).view(stored.dtype)
+
+    def _fixed_bytes(self, found: Any, length: Any, path: str) -> Any:
+        items = found.reshape(-1).tolist()
+        if not all(type(item) is bytes and len(item) == length for item in items):
+            raise TypeError(f"{path}: wanted bytes of length {length} each, or an array of uint8")
+        return self.np.frombuffer(b"".join(items), "u1")
+
+    def _refuse(self, node: Node, flat: Any, outside: Any, allowed: str) -> None:
+        place = int(self.np.argmax(outside))
+        row = place // max(1, self.plan.arrays[node.array].per)
+        path = inner_path(f"[{row}]", node.path) if node.dim == 0 else f"{node.path} ({place})"
+        raise Found(Fault("out-of-range", path, str(flat[place].item()), allowed))
