@@ -25,6 +25,7 @@ from construct import (
     Struct,
     this,
 )
+from pydantic import field_validator
 
 from protocol.rotation import RotationV1, RotationV2, RotationV3
 from protocol.snapshot import EntityV2, Position, SnapshotV1, SnapshotV2, snapshot
@@ -33,7 +34,7 @@ from tests.schema.test_schema_protocols import LITTLE, LONE, MANY, NIBBLES, ONE,
 from tests.test_cases import FAULTS, RULED
 from tests.test_columnar import agree, packed_together
 from tests.test_golden_engines import HOSTILE, VERSIONS, golden_bytes, near
-from wirelock import DecodeError, EncodeError, Protocol, SchemaError, columns
+from wirelock import DecodeError, EncodeError, Protocol, SchemaError, columns, versioned
 from wirelock.codec.columnar import ColumnarEngine, cache_folder
 from wirelock.codec.table import Table
 from wirelock.quaternion import decode
@@ -202,6 +203,7 @@ def test_entities_have_offsets_and_columns_of_their_own() -> None:
     data = b"".join(record.build() for record in records)
     table = SnapshotV2.parse_many(data)
     assert list(table) == records and SnapshotV2.build_many(table) == data
+    assert engine_of(wire_of(SnapshotV2)).build(table.filled) == data  # by array operations
     assert table["tick"].tolist() == list(range(7)) and table["version"].tolist() == [2] * 7
     assert table["magic"].tolist() == [b"WS"] * 7
     assert table.offsets("entities").tolist() == [0, 0, 1, 3, 3, 4, 6, 6]
@@ -270,22 +272,21 @@ def found_one_by_one(protocol: Protocol, packets: list[bytes], version: int | No
     return records, faults, foreign
 
 
-def tagged_packets() -> list[bytes]:
-    starts = [b"Q", b"R", b"\x34\x12", b"\x34", b"\x51", b"\xab", b"\xab\xc1", b"\xfe", b""]
-    return [start + bytes([a, b]) for start in starts for a in range(4) for b in (0, 1, 2)] + [
-        b"",
-        b"Q",
-        b"Q\1Q\1Q\2",
-        b"Q\1Q\2xyQ\1",
-        b"Q\1R\1",
-    ]
+def tagged_packets(protocol: Protocol) -> list[bytes]:
+    """Return packets that begin with a tag of a protocol, nearly, or not at all."""
+    first, second = protocol.tags
+    starts = [b"", b"Q", *(tag[:end] for tag in (first, second) for end in range(1, len(tag) + 1))]
+    ends = [bytes([a, b]) for a in range(4) for b in range(3)] + [b"", b"\0", b"xy"]
+    pair = first + b"x" + second + b"xy"
+    more = [pair + pair, pair[:-1], pair + b"Q", pair + first[:1], pair + first, pair + b"\xff" * 4]
+    return [start + end for start in starts for end in ends] + more
 
 
 @pytest.mark.parametrize(
     "protocol", [ONE, MANY, LITTLE, NIBBLES, SIGNED, SPLIT, LONE], ids=lambda one: one.name
 )
 def test_packets_of_mixed_versions_are_what_each_is_alone(protocol: Protocol) -> None:
-    packets = tagged_packets() + [tag + more for tag in protocol.tags for more in (b"", b"\0", b"xy", tag)]
+    packets = tagged_packets(protocol)
     whole, starts, stops = packed_together(packets)
     found = protocol.parse_packets(whole, starts, stops - starts)
     records, faults, foreign = found_one_by_one(protocol, packets, None)
@@ -295,6 +296,16 @@ def test_packets_of_mixed_versions_are_what_each_is_alone(protocol: Protocol) ->
     assert [(fault.packet, fault.record, fault.fault) for fault in found.faults] == faults
     assert found.bad.tolist() == [number for number, *_ in faults] and found.foreign.tolist() == foreign
     assert all(fault.start == starts[fault.packet] for fault in found.faults)
+
+
+def test_a_packet_may_hold_very_many_records() -> None:
+    one, two = MANY.tags
+    many = (one + b"x" + two + b"xy") * 20_000
+    found = MANY.parse_packets(many + many[:-1], [0, len(many)], [len(many), len(many) - 1])
+    assert [len(table) for table in found.tables.values()] == [40_000, 39_999]
+    assert found.tables[1].numbers[[0, 19_999, 20_000]].tolist() == [0, 0, 1]
+    assert (np.diff(found.tables[2].starts) > 0).all()
+    assert [(fault.packet, fault.path) for fault in found.faults] == [(1, "[39999].y")]
 
 
 def test_packets_of_a_protocol_without_a_tag_need_a_version() -> None:
@@ -353,7 +364,29 @@ def greedy() -> Any:
     return make("Free", Struct("xs" / construct.GreedyRange(Byte)), {"xs": tuple[int, ...]})
 
 
+def validating() -> Any:
+    @field_validator("n")
+    @classmethod
+    @versioned(1)
+    def even(cls: Any, value: int) -> int:
+        return value
+
+    return make("Odd", Struct("n" / Byte), {"n": int}, even=even)
+
+
+def inner() -> Any:
+    return make("Inner", Struct("xs" / Array(this._.n, Byte)), {"xs": tuple[int, ...]})
+
+
 REFUSED = {
+    "code": (
+        validating,
+        "Odd: the columnar engine cannot do Python validators (after validator even ",
+    ),
+    "fields around": (
+        inner,
+        "Inner: the layout reads fields around the record; parse the record that",
+    ),
     "a wide integer": (
         wide,
         "Wide.p.n: the columnar engine cannot do an integer of 72 bits: 64 are the most",

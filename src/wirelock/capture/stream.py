@@ -15,7 +15,7 @@ from wirelock.errors import CaptureError
 
 __all__ = ["PIECE", "Stream"]
 
-PIECE: Final = 1 << 18
+PIECE: Final = 1 << 16
 """Bytes that are asked for at once, at most."""
 
 

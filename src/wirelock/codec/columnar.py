@@ -179,11 +179,11 @@ class ColumnarEngine:
 
         They were read again and came to the same columns.
         """
-        np = self._np
-        out = written(np, self.layout, self.plan, filled.arrays, len(filled.good)) if self.flat else None
-        if out is None:
+        made = written(self._np, self.layout, self.plan, filled)
+        if made is None:
             return None
-        again, _ = self.packed(out.reshape(-1))
+        out, starts = made
+        again, _ = self.packets(out, starts[:-1], starts[1:])
         same = not again.bad and all(map(_same, again.arrays, filled.arrays))
         return out.tobytes() if same else None
 

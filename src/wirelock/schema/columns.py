@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from wirelock.codec.columns import stored_type
 from wirelock.codec.template import Template
@@ -133,12 +133,8 @@ def build_many(wire: Wire, columns: Columns, offsets: Mapping[str, Any], tags: M
         except Found as found:
             raise EncodeError(name, found.fault) from None
         table = table_of(wire, b"", filled, exact=False)
-    engine = engine_of(wire)
-    if engine.size is not None:
-        octets = engine.build(table.filled)
-        if octets is not None:
-            return octets
-    return b"".join(_built(wire, table))
+    octets = engine_of(wire).build(table.filled)
+    return b"".join(_built(wire, table)) if octets is None else octets
 
 
 def _built(wire: Wire, table: Table) -> Iterator[bytes]:
@@ -244,6 +240,9 @@ def parse_packets(
     numbers, at, bad = np.arange(len(starts)), starts, []
     first = True
     while len(numbers):
+        if not first and len(numbers) < FEW:
+            bad.append(np.array(_walk(protocol, octets, numbers, at, stops, version, spans), "i8"))
+            break
         which = _versions(np, protocol, octets, at, stops[numbers], version)
         if first:
             foreign = which == FOREIGN
@@ -294,8 +293,37 @@ def _numbered(filled: Filled, packets: Any) -> Filled:
     return replace(filled, good=good, bad=bad)
 
 
-FOREIGN = -1
-UNKNOWN = -2
+def _walk(
+    protocol: Protocol, octets: Any, numbers: Any, at: Any, stops: Any, version: int | None, spans: Any
+) -> list[int]:
+    """Find the other records of a few packets, one by one; return the numbers of the packets that are bad.
+
+    A round for all packets takes as long for a few, and a single packet can hold very many records.
+    """
+    bad = []
+    for number, start in zip(numbers.tolist(), at.tolist(), strict=True):
+        packet, place = octets[start : int(stops[number])].tobytes(), 0
+        places: dict[int, list[int]] = {}
+        while place < len(packet):
+            try:
+                which = protocol.version_of(packet, place) if version is None else version
+                _, size = (
+                    protocol.versions[which].__wirelock__.engine("generated").parse_prefix(packet, place)
+                )
+            except (DecodeError, Found):
+                bad.append(number)
+                break
+            places.setdefault(which, []).append(start + place)
+            place += size
+        for which, found in places.items():
+            spans[which].append(([number] * len(found), found))
+    return bad
+
+
+FEW: Final = 32
+"""Packets that are fewer are looked at one by one."""
+FOREIGN: Final = -1
+UNKNOWN: Final = -2
 
 
 def _versions(np: Any, protocol: Protocol, octets: Any, at: Any, stops: Any, version: int | None) -> Any:
