@@ -60,6 +60,7 @@ FENCES = {
     "pydantic_core": ("engines and captures run without validation", ["schema/"]),
     "annotated_types": ("constraints are lowered into the layout", ["schema/"]),
     "numpy": ("the main job needs no numpy", ["quaternion/"]),
+    "pyarrow": ("only tables want it, and it is an extra", ["capture/arrow/"]),
     "pytest": ("only the plugin runs under pytest", ["golden/plugin.py"]),
     "click": ("arguments are the command line's", ["cli/"]),
     "rich": ("progress is the command line's", ["cli/"]),

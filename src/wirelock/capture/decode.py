@@ -39,11 +39,15 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One record with the datagram that brought it."""
+    """One record with the datagram that brought it.
+
+    `sent_version` is the version of its bytes where the record was brought to another one, or may have been.
+    """
 
     file: str
     datagram: Datagram
     parsed: Parsed
+    sent_version: int | None = None
 
     @property
     def record(self) -> Record:
