@@ -243,7 +243,7 @@ def test_the_case_of_a_choice_is_told_by_its_key() -> None:
     wide = [{"v": {"tag": "2", "1": None, "2": at}} for at in (7, 264)]
     none = {"v": {"tag": "3", "1": None, "2": None}}
     assert [list(row.values()) for row in batch_of(layout, records).to_pylist()] == [
-        [1, [seven, eight], {"tag": "default", "1": None, "default": 5}],
-        [2, wide, {"tag": "1", "1": 9, "default": None}],
-        [3, [none, none], {"tag": "default", "1": None, "default": 6}],
+        [1, [seven, eight], {"tag": "0", "0": 5, "1": None}],
+        [2, wide, {"tag": "1", "0": None, "1": 9}],
+        [3, [none, none], {"tag": "0", "0": 6, "1": None}],
     ]

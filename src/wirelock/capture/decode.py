@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -132,15 +132,17 @@ def decode(
     selection: Selection,
     summary: Summary,
     name: str | None = None,
+    seen: Callable[[Packet], None] | None = None,
 ) -> Iterator[Row | FaultRow]:
     """Yield the rows and faults of one capture, and keep the summary.
 
-    `name` stands for the file in rows. Raises CaptureError where the file is no capture.
+    `name` stands for the file in rows; `seen` is called with every packet before what came of it is yielded.
+    Raises CaptureError where the file is no capture.
     """
     file = name or (os.fspath(capture) if isinstance(capture, Path) else "-")
     counts = Counts()
     try:
-        for item in read_datagrams(_counted(read_capture(capture, counts, file), summary), counts):
+        for item in read_datagrams(_counted(read_capture(capture, counts, file), summary, seen), counts):
             if isinstance(item, CaptureFault):
                 summary.faults[item.code] += 1
                 place = f"byte {item.byte} of the {item.within}"
@@ -158,11 +160,15 @@ def decode(
         summary.other_traffic += counts.others
 
 
-def _counted(items: Iterator[Packet | CaptureFault], summary: Summary) -> Iterator[Packet | CaptureFault]:
+def _counted(
+    items: Iterator[Packet | CaptureFault], summary: Summary, seen: Callable[[Packet], None] | None
+) -> Iterator[Packet | CaptureFault]:
     for item in items:
         if isinstance(item, Packet):
             summary.packets += 1
             summary.bytes += item.captured
+            if seen is not None:
+                seen(item)
         yield item
 
 

@@ -29,6 +29,7 @@ from wirelock.cli import (
     release,
     show,
     start,
+    stats,
     verify,
 )
 from wirelock.errors import WirelockError
@@ -47,6 +48,7 @@ COMMANDS: Final = (
     show.command,
     start.init,
     start.new_version,
+    stats.command,
     verify.command,
 )
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -98,7 +98,8 @@ def command(
         rows = outputs.row_sink(stack, rows_to, form, registry, shaping, len(captures) > 1)
         faults = outputs.fault_sink(stack, fault_target)
         _decode_all(captures, registry, selection, shaping, summary, rows, faults, rows_to is None)
-    _print_summary(summary, outputs.files_written(rows_to, form, shaping, rows))
+    lines = [*summary_lines(summary), *outputs.files_written(rows_to, form, shaping, rows)]
+    click.echo("\n".join(lines), err=True)
     return 1 if strict and summary.faults.total() else 0
 
 
@@ -117,9 +118,8 @@ def _decode_all(
     from wirelock.capture.upgrade import upgraded
 
     for path in captures:
-        name = "standard input" if str(path) == "-" else str(path)
-        source = sys.stdin.buffer if str(path) == "-" else path
-        with _progress(name, path, to_stdout) as advance:
+        source, name = opened(path)
+        with progress(name, path, to_stdout) as advance:
             # A bar moves aside for what is written to sys.stderr from now on, not for what was before.
             faults = to_file or sinks.fault_sink("table", sys.stderr)
             items = decoding.decode(source, registry, selection, summary, name)
@@ -135,8 +135,15 @@ def _decode_all(
         sys.stdout.flush()
 
 
+def opened(capture: Path) -> tuple[Path | BinaryIO, str]:
+    """Return what to read a capture from, standard input for -, and what to call it."""
+    if str(capture) == "-":
+        return sys.stdin.buffer, "standard input"
+    return capture, str(capture)
+
+
 @contextmanager
-def _progress(name: str, path: Path, rows_on_stdout: bool) -> Iterator[Any]:
+def progress(name: str, path: Path, rows_on_stdout: bool) -> Iterator[Any]:
     """Show a bar on a terminal, unless rows are written to it."""
     if not sys.stderr.isatty() or (rows_on_stdout and sys.stdout.isatty()) or str(path) == "-":
         yield lambda done: None
@@ -167,7 +174,8 @@ def _progress(name: str, path: Path, rows_on_stdout: bool) -> Iterator[Any]:
         yield advance
 
 
-def _print_summary(summary: Summary, files: list[str]) -> None:
+def summary_lines(summary: Summary) -> list[str]:
+    """Return what was in the captures, a line each."""
     from wirelock.capture.sinks import seconds
 
     lines = [f"{summary.packets} packets, {summary.bytes} bytes"]
@@ -182,5 +190,4 @@ def _print_summary(summary: Summary, files: list[str]) -> None:
     lines += [f"{count:>8}  fault {code}" for code, count in sorted(summary.faults.items())]
     if not summary.faults:
         lines.append("no faults")
-    lines += files
-    click.echo("\n".join(lines), err=True)
+    return lines
