@@ -58,19 +58,25 @@ def flat_rows(values: dict[str, Any], prefix: str, lists: Collection[str] = ()) 
 
     The values of records inside are there as a whole too.
     """
-    rows: list[dict[str, Any]] = [{}]
+    row: dict[str, Any] = {}
+    many: list[dict[str, Any]] | None = None
     for name, value in values.items():
         path = f"{prefix}{name}"
         if path in lists and isinstance(value, list):
-            inside = [
+            many = [
                 {f"{path}[]": number, **cells}
                 for number, element in enumerate(value)
-                for cells in (_inside(element, path, lists))
+                for cells in _inside(element, path, lists)
             ]
-        else:
+        elif isinstance(value, dict):
             inside = _inside(value, path, lists)
-        rows = [{**row, **cells} for row in rows for cells in inside]
-    return rows
+            if len(inside) == 1:
+                row |= inside[0]
+            else:
+                many = inside
+        else:
+            row[path] = value
+    return [row] if many is None else [{**row, **cells} for cells in many]
 
 
 def _inside(value: Any, path: str, lists: Collection[str]) -> list[dict[str, Any]]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.cells import cell_len
 
 from wirelock.cli import decode
 from wirelock.cli.options import (
@@ -107,6 +106,8 @@ def _lines(stats: Statistics) -> Iterator[str]:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[int]) -> Iterator[str]:
+    from rich.cells import cell_len
+
     table = [head, *rows]
     widths = [max(cell_len(row[column]) for row in table) for column in range(len(head))]
     for row in table:

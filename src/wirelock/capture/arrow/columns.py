@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from itertools import accumulate, chain
-from operator import attrgetter
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -119,13 +119,15 @@ def _fields(
 ) -> list[pa.Array]:
     """Return an array for each field of records that becomes a column."""
     inner: list[Scope | None] | None = None
+    # What a record holds lies in its dictionary, as in the engines.
+    insides: list[Any] = [None if record is None else record.__dict__ for record in records]
     found = []
     for item in held(layout):
-        get = attrgetter(item.label)
+        name = item.label
         if sure:
-            values = list(map(get, records))
+            values = list(map(itemgetter(name), insides))
         else:
-            values = [None if record is None else get(record) for record in records]
+            values = [None if inside is None else inside[name] for inside in insides]
         if inner is None and _asks(item.type):
             inner = [
                 None if record is None else _scope(layout, record, scopes[at] if scopes is not None else None)

@@ -7,11 +7,12 @@ and the digest of the version. Records are gathered up to BATCH_BYTES of payload
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Final, Self
+from typing import Any, BinaryIO, Final, Self, TypeAlias
 
 import pyarrow as pa
 
@@ -30,9 +31,12 @@ BATCH_BYTES: Final = 1 << 18
 BATCH_ROWS: Final = 1 << 12
 """The records that are kept, at most."""
 
-Shape = tuple[Protocol, int]
+_PACE: Final = 200_000
+"""How many objects more than before there are when Python looks for garbage: a batch of records, or two."""
+
+Shape: TypeAlias = tuple[Protocol, int]
 """What a table holds: records of one version of a protocol."""
-Open = Callable[[Path], AbstractContextManager[BinaryIO]]
+Open: TypeAlias = Callable[[Path], AbstractContextManager[BinaryIO]]
 
 
 # -- schemas
@@ -152,11 +156,16 @@ class RowTables:
         self._always = always
 
     def __enter__(self) -> Self:
+        # Records that wait for their batch look like garbage that piles up: collecting at Python's own pace
+        # takes as long as all the rest.
+        self._pace = gc.get_threshold()
+        gc.set_threshold(_PACE, *self._pace[1:])
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        gc.set_threshold(*self._pace)
         if kind is None:
             try:
                 if self._always is not None:
