@@ -181,6 +181,10 @@ class RowTables:
         """Write one row."""
         self._table(row.parsed.protocol, row.parsed.version).add(row)
 
+    def write_batch(self, shape: Shape, batch: pa.RecordBatch) -> None:
+        """Write rows that are columns already, of the schema that row_schema gives for the shape."""
+        self._table(*shape).add_batch(batch)
+
     @property
     def written(self) -> dict[Path, int]:
         """The files and how many rows each has."""
@@ -214,11 +218,15 @@ class _Table:
         if self._bytes >= BATCH_BYTES or len(self._rows) == BATCH_ROWS:
             self.flush()
 
+    def add_batch(self, batch: pa.RecordBatch) -> None:
+        self.flush()
+        self.file.write(exploded(batch, self._lists) if self._lists else batch)
+
     def flush(self) -> None:
         if self._rows:
             batch = _batch(self._schema, self._rows)
-            self.file.write(exploded(batch, self._lists) if self._lists else batch)
             self._rows, self._bytes = [], 0
+            self.add_batch(batch)
 
     def close(self) -> None:
         self.flush()
