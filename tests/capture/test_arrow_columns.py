@@ -88,7 +88,7 @@ def plain_value(kind: Any, value: Any, path: str, decided: dict[tuple[str, int],
                 for number, (label, case) in enumerate(zip(case_labels(kind), parts_of(kind), strict=True))
                 if not says_nothing(case)
             }
-            return {"tag": case_labels(kind)[at], **cells}
+            return {"case": case_labels(kind)[at], **cells}
     match kind:
         case Layout():
             columns = {
@@ -215,14 +215,14 @@ def test_each_kind_has_the_type_that_is_stated(name: str) -> None:
             assert field.type == wanted
 
 
-def test_a_choice_has_a_tag_and_a_column_for_each_case_that_says_something() -> None:
+def test_a_choice_names_its_case_and_has_a_column_for_each_case_that_says_something() -> None:
     choice = c.Switch(c.this.k, {1: c.Int16ub, 2: c.Struct("a" / c.Byte), 3: c.Pass}, c.Bytes(1))
     layout = walk(c.Struct("k" / c.Byte, "body" / choice, "gone" / c.Pass, c.Padding(1)))
     schema = schema_of(layout)
     assert schema.names == ["k", "body"]
     assert schema.field("body").type == pa.struct(
         [
-            sure("tag", pa.string()),
+            sure("case", pa.string()),
             ("1", pa.uint16()),
             ("2", pa.struct([("a", pa.uint8())])),
             ("default", pa.binary()),
@@ -239,11 +239,11 @@ def test_the_case_of_a_choice_is_told_by_its_key() -> None:
     layout, names = name_layout(walk(source))
     engine = GeneratedEngine(layout, names)
     records = [engine.parse(bytes(data)) for data in ([1, 7, 8, 0, 5], [2, 0, 7, 1, 8, 9], [3, 0, 6])]
-    seven, eight = ({"v": {"tag": "1", "1": at, "2": None}} for at in (7, 8))
-    wide = [{"v": {"tag": "2", "1": None, "2": at}} for at in (7, 264)]
-    none = {"v": {"tag": "3", "1": None, "2": None}}
+    seven, eight = ({"v": {"case": "1", "1": at, "2": None}} for at in (7, 8))
+    wide = [{"v": {"case": "2", "1": None, "2": at}} for at in (7, 264)]
+    none = {"v": {"case": "3", "1": None, "2": None}}
     assert [list(row.values()) for row in batch_of(layout, records).to_pylist()] == [
-        [1, [seven, eight], {"tag": "0", "0": 5, "1": None}],
-        [2, wide, {"tag": "1", "0": None, "1": 9}],
-        [3, [none, none], {"tag": "0", "0": 6, "1": None}],
+        [1, [seven, eight], {"case": "0", "0": 5, "1": None}],
+        [2, wide, {"case": "1", "0": None, "1": 9}],
+        [3, [none, none], {"case": "0", "0": 6, "1": None}],
     ]

@@ -18,7 +18,7 @@ from protocol import PROTOCOLS
 from protocol.rotation import RotationV1
 from wirelock.capture.arrow.columns import batch_of
 from wirelock.capture.arrow.explode import exploded, exploded_schema
-from wirelock.capture.arrow.tables import RowTables, row_schema
+from wirelock.capture.arrow.tables import RowTables
 from wirelock.capture.explode import arrays_in, columns_of, flat_rows, lists_on
 from wirelock.layout.walk import walk
 from wirelock.schema.record import layout_of
@@ -81,16 +81,14 @@ def test_metadata_stays_where_it_was() -> None:
 @pytest.mark.parametrize("lists", [(), ("record.entities",)])
 def test_batches_may_come_from_elsewhere(lists: tuple[str, ...]) -> None:
     protocol = PROTOCOLS["rotation"]
-    schema = row_schema(protocol, 1, many_files=False, upgraded=False)
     records = [RotationV1(largest_index=3, a=at, b=0, c=0) for at in range(5)]
-    inside = batch_of(layout_of(RotationV1), records).to_struct_array().cast(schema.field("record").type)
+    inside = batch_of(layout_of(RotationV1), records).to_struct_array()
     origin: dict[str, Any] = {
         "packet": range(5), "time": [None] * 5, "source": ["::1"] * 5, "source_port": [1] * 5,
         "destination": ["::1"] * 5, "destination_port": [2] * 5, "protocol": ["rotation"] * 5,
         "version": [1] * 5,
     }  # fmt: skip
-    arrays = [pa.array(values, schema.field(name).type) for name, values in origin.items()]
-    batch = pa.RecordBatch.from_arrays([*arrays, inside], schema=schema)
+    batch = pa.RecordBatch.from_pydict({**origin, "record": inside})
     stream = io.BytesIO()
     tables = RowTables(
         lambda shape: Path(f"{shape[0].name}-{shape[1]}"),

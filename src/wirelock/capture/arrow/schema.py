@@ -13,7 +13,7 @@ Whatever a record holds its columns hold exactly; numbers stay numbers:
     arrays                  list
     Sequence                struct with the fields 0, 1, ...
     If, Optional            null where absent
-    Switch, Select          struct of `tag`, which names the case, and one field a case, null for the others
+    Switch, Select          struct of `case`, which names it, and one field a case, null for the others
     opaque                  JSON text of what its code gives
 
 A field that is None and nothing else has no column. A column can be null where its value can be absent: what
@@ -65,9 +65,9 @@ from wirelock.layout.nodes import (
 )
 from wirelock.layout.terms import key_text
 
-__all__ = ["TAG", "case_labels", "held", "is_absent", "schema_of", "type_of"]
+__all__ = ["CASE", "case_labels", "held", "is_absent", "schema_of", "type_of"]
 
-TAG: Final = "tag"
+CASE: Final = "case"
 """The field of a choice that names the case which is there."""
 
 
@@ -120,7 +120,7 @@ def type_of(kind: Type, *, sure: bool = True) -> pa.DataType:
         case Switch() | Select():
             cases = zip(case_labels(kind), parts_of(kind), strict=True)
             columns = [(label, type_of(case, sure=False)) for label, case in cases if not is_absent(case)]
-            return pa.struct([pa.field(TAG, pa.string(), nullable=not sure), *columns])
+            return pa.struct([pa.field(CASE, pa.string(), nullable=not sure), *columns])
     return _scalar(kind)
 
 
@@ -208,6 +208,6 @@ def case_labels(kind: Switch | Select) -> tuple[str, ...]:
         keys = tuple(key_text(key) for key, _ in kind.cases)
         return keys if kind.default is None else (*keys, "default")
     names = tuple(layout.name for _, layout in kind.cases)
-    if all(names) and len({*names, TAG}) > len(names):
+    if all(names) and len({*names, CASE}) > len(names):
         return names
     return tuple(start.hex() for start, _ in kind.cases)

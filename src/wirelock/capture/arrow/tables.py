@@ -17,6 +17,7 @@ from typing import Any, BinaryIO, Final, Self, TypeAlias
 import pyarrow as pa
 
 from wirelock.capture.arrow.columns import column_of
+from wirelock.capture.arrow.conform import conformed_batch
 from wirelock.capture.arrow.explode import exploded, exploded_schema
 from wirelock.capture.arrow.files import TableFile
 from wirelock.capture.arrow.schema import type_of
@@ -182,7 +183,10 @@ class RowTables:
         self._table(row.parsed.protocol, row.parsed.version).add(row)
 
     def write_batch(self, shape: Shape, batch: pa.RecordBatch) -> None:
-        """Write rows that are columns already, of the schema that row_schema gives for the shape."""
+        """Write rows that are columns already: those of row_schema, in any types that hold the same values.
+
+        Raises KeyError for a column that is not there, pyarrow.ArrowInvalid for a value that does not fit.
+        """
         self._table(*shape).add_batch(batch)
 
     @property
@@ -220,6 +224,7 @@ class _Table:
 
     def add_batch(self, batch: pa.RecordBatch) -> None:
         self.flush()
+        batch = conformed_batch(batch, self._schema)
         self.file.write(exploded(batch, self._lists) if self._lists else batch)
 
     def flush(self) -> None:
