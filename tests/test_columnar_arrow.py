@@ -131,7 +131,7 @@ def test_without_pyarrow_the_error_says_what_to_install(tmp_path: Path) -> None:
     )  # fmt: skip
     assert (
         run.stderr.splitlines()[-1]
-        == "ImportError: tables of Arrow want pyarrow: pip install 'wirelock[arrow]'"
+        == "ImportError: tables of Arrow want pyarrow: pip install 'wirelock[tables]'"
     )
 
 

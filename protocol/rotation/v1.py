@@ -8,7 +8,7 @@ from annotated_types import Le
 from construct import Int8ul, Int16sl, Struct
 
 from protocol.rotation.rules import REACHABLE
-from wirelock import Record, columns
+from wirelock import Record, SmallestThree, columns
 from wirelock.quaternion import decode, decode_columns, encode
 
 
@@ -21,6 +21,7 @@ class RotationV1(
         "c" / Int16sl,
     ),
     rules=(REACHABLE,),
+    pose=SmallestThree(),
 ):
     """A unit quaternion without its largest component."""
 

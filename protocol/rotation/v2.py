@@ -11,7 +11,7 @@ from typing import Any
 from construct import BitsInteger, BitStruct, Bytewise, FlagsEnum, Int16sl
 
 from protocol.rotation.rules import REACHABLE
-from wirelock import Record, columns
+from wirelock import Record, SmallestThree, columns
 from wirelock.quaternion import decode, decode_columns, encode
 
 
@@ -39,6 +39,7 @@ class RotationV2(
         "c" / Bytewise(Int16sl),
     ),
     rules=(REACHABLE,),
+    pose=SmallestThree(),
 ):
     """A unit quaternion without its largest component, with flags beside the index."""
 

@@ -10,7 +10,7 @@ from typing import Any
 from construct import BitsInteger, BitStruct, Padding
 
 from protocol.rotation.rules import CANONICAL_15, REACHABLE_15
-from wirelock import Record, columns
+from wirelock import Record, SmallestThree, columns
 from wirelock.quaternion import decode, decode_columns, encode
 
 BITS = 15
@@ -26,6 +26,7 @@ class RotationV3(
         Padding(1),
     ),
     rules=(REACHABLE_15, CANONICAL_15),
+    pose=SmallestThree(bits=BITS, canonical=True),
 ):
     """A unit quaternion without its largest component, in 47 bits and a spare one."""
 

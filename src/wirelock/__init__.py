@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from wirelock.schema.columns import columns
     from wirelock.schema.migration import Lossy, Migration
     from wirelock.schema.negotiation import Hello
+    from wirelock.schema.pose import SmallestThree
     from wirelock.schema.record import Record, derived, layout_of
     from wirelock.schema.registry import Parsed, Protocol, Registry
     from wirelock.schema.rules import Rule
@@ -58,6 +59,7 @@ _HOMES = {
     "wirelock.schema.columns": ("columns",),
     "wirelock.schema.migration": ("Lossy", "Migration"),
     "wirelock.schema.negotiation": ("Hello",),
+    "wirelock.schema.pose": ("SmallestThree",),
     "wirelock.schema.record": ("Record", "derived", "layout_of"),
     "wirelock.schema.registry": ("Parsed", "Protocol", "Registry"),
     "wirelock.schema.rules": ("Rule",),
@@ -68,7 +70,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Record", "Protocol", "Registry", "Rule", "derived", "layout_of", "Parsed", "Migration", "Lossy", "Hello",
-    "state_hash", "versioned", "columns",
+    "state_hash", "versioned", "columns", "SmallestThree",
     "abs_", "min_", "max_", "LsbBitStruct", "scaled", "quantised", "ticks", "opaque",
     "SchemaError", "DecodeError", "EncodeError", "CaptureError", "MigrationError", "NegotiationError",
     "WirelockError", "Fault",

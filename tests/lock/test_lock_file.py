@@ -346,7 +346,9 @@ def test_a_writer_that_is_killed_leaves_the_old_lock(path: Path, function: str) 
     left = path.with_name("wirelock.lock.new")
     with pytest.raises(LockError) as caught:
         write_lock(path, LOCK)
-    assert str(caught.value).startswith(f"{left} exists: another wirelock writes the lock, or was killed")
+    assert str(caught.value).startswith(
+        f"{left} exists: another wirelock writes wirelock.lock, or was killed"
+    )
     assert path.read_text("utf-8") == TEXT
     left.unlink()
     write_lock(path, updated(LOCK, TWO, GOLDENS))

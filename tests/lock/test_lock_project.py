@@ -168,7 +168,11 @@ DRIFT = {
     ),
     "signedness": Edit(
         V1,
-        [(B, '        "b" / Int16ul,\n'), ("Int16sl, Struct", "Int16sl, Int16ul, Struct")],
+        [
+            (B, '        "b" / Int16ul,\n'),
+            ("Int16sl, Struct", "Int16sl, Int16ul, Struct"),
+            ("    pose=SmallestThree(),\n", ""),
+        ],
         both("b: sign: was signed, now unsigned"),
     ),
     "a constant": Edit(

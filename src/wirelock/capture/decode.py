@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -41,11 +41,15 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One record with the datagram that brought it."""
+    """One record with the datagram that brought it.
+
+    `sent_version` is the version of its bytes where the record was brought to another one, or may have been.
+    """
 
     file: str
     datagram: Datagram
     parsed: Parsed
+    sent_version: int | None = None
 
     @property
     def record(self) -> Record:
@@ -135,15 +139,17 @@ def decode(
     selection: Selection,
     summary: Summary,
     name: str | None = None,
+    seen: Callable[[Packet], None] | None = None,
 ) -> Iterator[Row | FaultRow]:
     """Yield the rows and faults of one capture, and keep the summary.
 
-    `name` stands for the file in rows. Raises CaptureError where the file is no capture.
+    `name` stands for the file in rows; `seen` is called with every packet before what came of it is yielded.
+    Raises CaptureError where the file is no capture.
     """
     file = name or (os.fspath(capture) if isinstance(capture, Path) else "-")
     counts = Counts()
     try:
-        packets = _counted(read_capture(capture, counts, file), counts, summary)
+        packets = _counted(read_capture(capture, counts, file), counts, summary, seen)
         for item in read_datagrams(packets, counts, tunnels=selection.tunnels):
             if isinstance(item, CaptureFault):
                 summary.faults[item.code] += 1
@@ -164,7 +170,10 @@ def decode(
 
 
 def _counted(
-    items: Iterator[Packet | CaptureFault], counts: Counts, summary: Summary
+    items: Iterator[Packet | CaptureFault],
+    counts: Counts,
+    summary: Summary,
+    seen: Callable[[Packet], None] | None,
 ) -> Iterator[Packet | CaptureFault]:
     before = summary.read_bytes
     for item in items:
@@ -172,6 +181,8 @@ def _counted(
         if isinstance(item, Packet):
             summary.packets += 1
             summary.bytes += item.captured
+            if seen is not None:
+                seen(item)
         yield item
 
 

@@ -30,6 +30,7 @@ from wirelock.cli import (
     release,
     show,
     start,
+    stats,
     verify,
 )
 from wirelock.errors import WirelockError
@@ -49,6 +50,7 @@ COMMANDS: Final = (
     show.command,
     start.init,
     start.new_version,
+    stats.command,
     verify.command,
 )
 

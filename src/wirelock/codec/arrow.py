@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["arrow_table"]
 
-INSTALL: Final = "tables of Arrow want pyarrow: pip install 'wirelock[arrow]'"
+INSTALL: Final = "tables of Arrow want pyarrow: pip install 'wirelock[tables]'"
 _LONGEST: Final = (1 << 31) - 1
 
 

@@ -126,6 +126,9 @@ class BuildEmitter(RegionWriter):
     ) -> Value:
         writer, sight = self.writer, outer.inside() if outer else Sight(None)
         writer.give_up_if(f"type({name}) is not {self.spelled[layout.name]}")
+        # A model looks for its attributes in Python's own dictionaries first; a field is always in this one.
+        held = writer.name(f"{hint}_held" if hint else "held")
+        writer.line(f"{held} = {name}.__dict__")
         for field in layout.fields:
             kind = valued(field.type)
             if not field.in_record:
@@ -133,7 +136,7 @@ class BuildEmitter(RegionWriter):
                     sight.values[field.label] = _absent(kind)
                 continue
             target = writer.name(f"{hint}_{field.label}" if hint else field.label)
-            writer.line(f"{target} = {name}.{field.label}")
+            writer.line(f'{target} = {held}["{field.label}"]')
             if isinstance(kind, Layout):
                 sight.values[field.label] = self._bind(kind, target, target, sight, bound)
             else:

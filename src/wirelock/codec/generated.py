@@ -52,7 +52,7 @@ _RUNTIME: Final[dict[str, Any]] = {
     "strip_nuls": text.strip_nuls,
 }
 _FUNCTIONS: Final = ("parse_from", "build", *PARSE_NAMES, *BUILD_NAMES)
-REFUSALS: Final = (AttributeError, Found, OverflowError, TypeError, ValueError, struct.error)
+REFUSALS: Final = (AttributeError, Found, KeyError, OverflowError, TypeError, ValueError, struct.error)
 """What a generated build function raises, beside returning None, where a record cannot be sent."""
 
 

@@ -18,8 +18,8 @@ from wirelock.errors import GoldenError
 from wirelock.golden.case import Case, GoldenFile
 from wirelock.golden.reader import read_text
 from wirelock.golden.vectors import flag_text, read, text_of, vector_text
-from wirelock.golden.whole import replacing
 from wirelock.schema.registry import Protocol
+from wirelock.whole import replacing
 
 __all__ = ["SCHEMA", "append", "first_file", "write_schema"]
 
@@ -45,7 +45,7 @@ def write_schema(fixtures: Path) -> None:
     """Write the JSON Schema of golden files into their folder, unless one is there."""
     path = fixtures / SCHEMA
     if not path.exists():
-        with replacing(path) as stream:
+        with replacing(path, GoldenError, make_folder=True) as stream:
             stream.write(files("wirelock.golden").joinpath(SCHEMA).read_text("utf-8"))
 
 
@@ -56,7 +56,7 @@ def append(path: Path, case: Case, first: GoldenFile, flags: Mapping[str, str] |
     for a flag that is explained otherwise or not at all, and where the file is not of the version and
     digest of `first`; OSError where the disk refuses. The file then is as it was.
     """
-    with replacing(path) as stream:
+    with replacing(path, GoldenError, make_folder=True) as stream:
         there = path.exists()
         file = read(path) if there else first
         _check(path, file, case, first)

@@ -17,8 +17,8 @@ from typing import Any, Final
 from wirelock.errors import GoldenError
 from wirelock.golden.case import FORMAT, PROMISES, SOURCES, Case, GoldenFile, Pose, Refusal, Vector
 from wirelock.golden.reader import read_text
-from wirelock.golden.whole import replacing
 from wirelock.schema.registry import Registry
+from wirelock.whole import replacing
 
 __all__ = [
     "FORMAT", "PROMISES", "SOURCES", "Case", "GoldenFile", "Pose", "Refusal", "Vector", "add", "case_hash",
@@ -150,7 +150,7 @@ def write(path: Path, file: GoldenFile) -> None:
     text = text_of(file)
     if text_of(read_text(text, str(path))) != text:
         raise GoldenError(f"{path}: what would be written does not read back as the same")
-    with replacing(path) as stream:
+    with replacing(path, GoldenError, make_folder=True) as stream:
         stream.write(text)
 
 

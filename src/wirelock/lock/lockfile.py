@@ -9,10 +9,8 @@ by the caller; this room reads no golden file.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -25,6 +23,7 @@ from wirelock.layout.nodes import Layout
 from wirelock.layout.sizes import size_of
 from wirelock.lock.diff import ABSENT, Difference, differences
 from wirelock.schema.registry import Protocol, Registry
+from wirelock.whole import replacing
 
 __all__ = [
     "Entry", "Finding", "Goldens", "Lock", "ReleasedError", "check", "drafts", "lock_from", "lock_text",
@@ -387,30 +386,12 @@ def write_lock(path: Path, lock: Lock) -> None:
     Raises LockError where the file cannot be written, while another writes it, and where it holds what
     `lock` does not: then somebody else released it meanwhile.
     """
-    path = Path(os.path.realpath(path))
-    new = path.with_name(f"{path.name}.new")
     try:
-        file = new.open("x", encoding="utf-8", newline="\n")
-    except FileExistsError:
-        raise LockError(
-            f"{new} exists: another wirelock writes the lock, or was killed doing so; delete it if none runs"
-        ) from None
-    except OSError as problem:
-        raise LockError(f"{path}: cannot be written: {problem.strerror or problem}") from None
-    try:
-        with file:
+        with replacing(path, LockError) as file:
             _refuse_loss(path, lock)
             file.write(lock_text(lock))
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(path)
-    except BaseException as problem:
-        with suppress(OSError):
-            new.unlink()
-        if isinstance(problem, OSError):
-            raise LockError(f"{path}: cannot be written: {problem.strerror or problem}") from None
-        raise
-    _sync_folder(path.parent)
+    except OSError as problem:
+        raise LockError(f"{path}: cannot be written: {problem.strerror or problem}") from None
 
 
 def _refuse_loss(path: Path, lock: Lock) -> None:
@@ -421,13 +402,3 @@ def _refuse_loss(path: Path, lock: Lock) -> None:
         same = kept.digest == entry.digest and kept.retired >= entry.retired
         if not same or not kept.golden.items() >= entry.golden.items():
             raise LockError(f"{path}: {name} v{version} was written by another meanwhile; run it again")
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name last through a power cut, where the system can do that."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

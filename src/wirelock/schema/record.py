@@ -24,6 +24,7 @@ from wirelock.schema.columns import Columns, build_many, derivations_of, parse_m
 from wirelock.schema.derive import derive_again, fill_in, fill_in_checksums, follows, left_out
 from wirelock.schema.lower import Lowering, lower_fields
 from wirelock.schema.making import make_of
+from wirelock.schema.pose import SmallestThree, check_pose
 from wirelock.schema.rules import Rule, read_rules
 from wirelock.schema.scalars import JSON_CONFIG
 from wirelock.schema.validators import python_validators
@@ -61,8 +62,10 @@ class Wire:
         bare: Layout,
         annotations: dict[str, Any],
         rules: tuple[Rule, ...],
+        pose: SmallestThree | None,
     ) -> None:
         self.record = record
+        self.pose = pose
         self.source = source
         self.bare = bare
         self.annotations = annotations
@@ -79,6 +82,8 @@ class Wire:
         }
         self.layout = self.lower(bare)
         self.free = leads_out(self.layout)
+        if pose is not None:
+            check_pose(pose, self.layout)
         self.engines: dict[str, Engine] = {}
         self.columnar: Any = None
         """The columnar engine, once it was asked for."""
@@ -151,7 +156,8 @@ class Record(BaseModel):
     """One version of a record: `class RotationV1(Record, layout=Struct(...), rules=(...))`.
 
     Fields are the layout's named fields, in its order. A record is frozen, compares by value, and dumps
-    to JSON without loss. `layout` is the construct, to be used inside other layouts.
+    to JSON without loss. `layout` is the construct, to be used inside other layouts. `pose` declares that
+    the record is a quaternion, for derived columns and exported codecs.
 
     Raises SchemaError when the class is made and its fields, constraints or rules do not fit the layout.
     """
@@ -169,16 +175,25 @@ class Record(BaseModel):
     __wirelock__: ClassVar[Wire]
     __bare__: ClassVar[Layout]
     __rules__: ClassVar[tuple[Rule, ...]]
+    __pose__: ClassVar[SmallestThree | None]
 
-    def __init_subclass__(cls, *, layout: Any = None, rules: Iterable[Rule] = (), **options: Any) -> None:
+    def __init_subclass__(
+        cls,
+        *,
+        layout: Any = None,
+        rules: Iterable[Rule] = (),
+        pose: SmallestThree | None = None,
+        **options: Any,
+    ) -> None:
         super().__init_subclass__(**options)
         if getattr(cls, "layout", None) is not None:
             raise SchemaError(
                 cls.__name__, "a record cannot extend another record's layout", "derive from Record"
             )
         if layout is None:
-            if rules:
-                raise SchemaError(cls.__name__, "rules without a layout", "give layout=Struct(...)")
+            for word, given in (("rules", rules), ("a pose", pose)):
+                if given:
+                    raise SchemaError(cls.__name__, f"{word} without a layout", "give layout=Struct(...)")
             return
         for name in _OWN_MAKING:
             if name in cls.__dict__:
@@ -189,6 +204,7 @@ class Record(BaseModel):
         _check_names(cls, bare)
         cls.__bare__ = bare
         cls.__rules__ = (rules,) if isinstance(rules, Rule) else tuple(rules)
+        cls.__pose__ = pose
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
@@ -206,7 +222,7 @@ class Record(BaseModel):
         annotations = {
             name: (info.annotation, tuple(info.metadata)) for name, info in cls.model_fields.items()
         }
-        cls.__wirelock__ = Wire(cls, cls.layout, bare, annotations, cls.__rules__)
+        cls.__wirelock__ = Wire(cls, cls.layout, bare, annotations, cls.__rules__, cls.__pose__)
         for item in cls.__wirelock__.layout.fields:
             if item.in_record:
                 _set_field(cls, item, cls.__wirelock__.validated_as[item.label])

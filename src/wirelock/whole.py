@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, TextIO
 
-from wirelock.errors import GoldenError
+from wirelock.errors import WirelockError
 
 __all__ = ["NEW", "replacing"]
 
@@ -27,21 +27,22 @@ _PATIENCE: Final = 2.0
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[TextIO]:
+def replacing(path: Path, busy: type[WirelockError], *, make_folder: bool = False) -> Iterator[TextIO]:
     """Open the new text of a file; it takes the file's name only if the block ends without an exception.
 
     What the block reads of the old file cannot change before it is replaced, by another writer of ours.
-    Raises GoldenError while another writes the file, OSError with the file's name where the disk refuses.
+    Raises `busy` while another writes the file, OSError with the file's name where the disk refuses.
     """
     target = Path(os.path.realpath(path))
     new = target.with_name(target.name + NEW)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        if make_folder:
+            target.parent.mkdir(parents=True, exist_ok=True)
         descriptor = _opened(new)
     except FileExistsError:
         if not target.parent.is_dir():  # a file stands in its place
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
-        raise GoldenError(
+        raise busy(
             f"{new} exists: another wirelock writes {target.name}, or was killed doing so;"
             " delete it if none runs"
         ) from None
