@@ -74,7 +74,7 @@ FENCES = {
     "numba": ("one record at a time needs no compiler", ["codec/columnar.py"]),
     "pyarrow": (
         "columns are numpy arrays until somebody asks for a table of Arrow",
-        ["codec/arrow.py", "codec/table.py", "capture/arrow/"],
+        ["codec/arrow.py", "codec/arrow_types.py", "codec/table.py", "capture/arrow/"],
     ),
     "pytest": ("only the plugin runs under pytest", ["golden/plugin.py"]),
     "click": ("arguments are the command line's", ["cli/"]),

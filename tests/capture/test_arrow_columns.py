@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import layouts, name_layout, samples
 from wirelock.capture.arrow.columns import batch_of
-from wirelock.capture.arrow.schema import case_labels, schema_of
+from wirelock.codec.arrow_types import case_labels, schema_of
 from wirelock.codec.generated import GeneratedEngine
 from wirelock.codec.locate import LayoutReader, selected
 from wirelock.codec.trail import Trail

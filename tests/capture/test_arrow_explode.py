@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-from pathlib import Path
 from typing import Any
 
 import construct as c
 import pyarrow as pa
-import pyarrow.parquet as pq
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol import PROTOCOLS
-from protocol.rotation import RotationV1
 from wirelock.capture.arrow.columns import batch_of
 from wirelock.capture.arrow.explode import exploded, exploded_schema
-from wirelock.capture.arrow.tables import RowTables
 from wirelock.capture.explode import arrays_in, columns_of, flat_rows, lists_on
 from wirelock.layout.walk import walk
-from wirelock.schema.record import layout_of
 
 UNIT = c.Struct("id" / c.Byte, "at" / c.Struct("x" / c.Byte), "items" / c.PrefixedArray(c.Byte, c.Byte))
 LAYOUT = walk(
@@ -76,30 +68,3 @@ def test_metadata_stays_where_it_was() -> None:
     assert schema.metadata == {b"a": b"b"}
     flags = schema.field("entities.rotation.flags")
     assert (flags.type, flags.nullable, flags.metadata[b"bits"]) == (pa.uint8(), False, b"6")
-
-
-@pytest.mark.parametrize("lists", [(), ("record.entities",)])
-def test_batches_may_come_from_elsewhere(lists: tuple[str, ...]) -> None:
-    protocol = PROTOCOLS["rotation"]
-    records = [RotationV1(largest_index=3, a=at, b=0, c=0) for at in range(5)]
-    inside = batch_of(layout_of(RotationV1), records).to_struct_array()
-    origin: dict[str, Any] = {
-        "packet": range(5), "time": [None] * 5, "source": ["::1"] * 5, "source_port": [1] * 5,
-        "destination": ["::1"] * 5, "destination_port": [2] * 5, "protocol": ["rotation"] * 5,
-        "version": [1] * 5,
-    }  # fmt: skip
-    batch = pa.RecordBatch.from_pydict({**origin, "record": inside})
-    stream = io.BytesIO()
-    tables = RowTables(
-        lambda shape: Path(f"{shape[0].name}-{shape[1]}"),
-        lambda path: contextlib.nullcontext(stream),
-        "parquet",
-        many_files=False,
-        upgraded=False,
-        lists=lists,
-    )
-    with tables:
-        tables.write_batch((protocol, 1), batch)
-    assert tables.written == {Path("rotation-1"): 5}
-    rows = pq.read_table(io.BytesIO(stream.getvalue())).to_pylist()
-    assert [row["record.a"] if lists else row["record"]["a"] for row in rows] == list(range(5))

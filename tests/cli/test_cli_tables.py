@@ -32,7 +32,7 @@ from tests.cli.command import (
 )
 from tests.cli.test_cli_output import MEASURE
 from wirelock.capture.arrow.files import TableFile
-from wirelock.capture.arrow.schema import schema_of
+from wirelock.codec.arrow_types import schema_of
 
 SNAPSHOT = PROTOCOLS["snapshot"]
 

@@ -149,7 +149,7 @@ def read_blocks(
     try:
         for item in read_runs(source, counts, name, scanner):
             if isinstance(item, Run):
-                if not block.takes(item):
+                if not block.empty and not block.takes(item):
                     yield block.made()
                     block = _Gathered()
                 block.add_run(item, reader, counts)
@@ -167,7 +167,8 @@ def read_blocks(
         problem = error
     for fault in reader.end() if problem is None else ():
         block.add(fault)
-    yield block.made()
+    if not block.empty:
+        yield block.made()
     if problem is not None:
         raise problem
 
@@ -192,6 +193,11 @@ class _Gathered:
         one, other = self._runs[0][0].buffer, run.buffer
         same = _address(one) + moved == _address(other) and len(one) == moved + len(other)
         return same and self._place + len(run) <= _MOST
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing in it."""
+        return not self._place
 
     @property
     def full(self) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from wirelock.capture.arrow.schema import case_labels, held, is_absent, schema_of, type_of
+from wirelock.codec.arrow_types import case_labels, held, is_absent, schema_of, type_of
 from wirelock.codec.implied import looked_up
 from wirelock.layout.nodes import (
     Array,

@@ -17,12 +17,11 @@ from typing import Any, BinaryIO, Final, Self, TypeAlias
 import pyarrow as pa
 
 from wirelock.capture.arrow.columns import column_of
-from wirelock.capture.arrow.conform import conformed_batch
 from wirelock.capture.arrow.explode import exploded, exploded_schema
 from wirelock.capture.arrow.files import TableFile
-from wirelock.capture.arrow.schema import type_of
 from wirelock.capture.decode import FaultRow, Row
 from wirelock.capture.sinks import fault_cells
+from wirelock.codec.arrow_types import type_of
 from wirelock.schema.registry import Protocol
 
 __all__ = ["BATCH_BYTES", "BATCH_ROWS", "FaultTable", "RowTables", "Shape", "fault_schema", "row_schema"]
@@ -183,10 +182,7 @@ class RowTables:
         self._table(row.parsed.protocol, row.parsed.version).add(row)
 
     def write_batch(self, shape: Shape, batch: pa.RecordBatch) -> None:
-        """Write rows that are columns already: those of row_schema, in any types that hold the same values.
-
-        Raises KeyError for a column that is not there, pyarrow.ArrowInvalid for a value that does not fit.
-        """
+        """Write rows that are columns already: those of row_schema."""
         self._table(*shape).add_batch(batch)
 
     @property
@@ -224,7 +220,6 @@ class _Table:
 
     def add_batch(self, batch: pa.RecordBatch) -> None:
         self.flush()
-        batch = conformed_batch(batch, self._schema)
         self.file.write(exploded(batch, self._lists) if self._lists else batch)
 
     def flush(self) -> None:

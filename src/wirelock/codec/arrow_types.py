@@ -65,7 +65,7 @@ from wirelock.layout.nodes import (
 )
 from wirelock.layout.terms import key_text
 
-__all__ = ["CASE", "case_labels", "held", "is_absent", "schema_of", "type_of"]
+__all__ = ["CASE", "case_labels", "field_of", "held", "is_absent", "schema_of", "type_of"]
 
 CASE: Final = "case"
 """The field of a choice that names the case which is there."""
@@ -73,7 +73,7 @@ CASE: Final = "case"
 
 def schema_of(layout: Layout) -> pa.Schema:
     """Return the columns of a record: one for each field that says something, with its metadata."""
-    return pa.schema([_field(item, sure=True) for item in held(layout)])
+    return pa.schema([field_of(item, sure=True) for item in held(layout)])
 
 
 def held(layout: Layout) -> list[Field]:
@@ -96,7 +96,7 @@ def type_of(kind: Type, *, sure: bool = True) -> pa.DataType:
     kind = valued(kind)
     match kind:
         case Layout():
-            fields = [_field(item, sure) for item in held(kind)]
+            fields = [field_of(item, sure) for item in held(kind)]
             return pa.struct(fields) if fields else pa.bool_()
         case Array(element=element):
             return pa.list_(
@@ -171,7 +171,8 @@ def _may_lack(kind: Type, sure: bool) -> bool:
     return not sure or isinstance(valued(kind), If | Optional) or is_absent(kind)
 
 
-def _field(item: Field, sure: bool) -> pa.Field:
+def field_of(item: Field, sure: bool) -> pa.Field:
+    """Return the column of a field, with its metadata."""
     found = type_of(item.type, sure=sure)
     return pa.field(
         item.label, found, nullable=_may_lack(item.type, sure), metadata=dict(_metadata(item)) or None
