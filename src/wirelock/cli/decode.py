@@ -6,13 +6,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from wirelock.cli import outputs
 from wirelock.cli.options import (
     as_option,
+    opened,
     port_option,
     project_of,
     protocols_option,
@@ -95,8 +96,9 @@ def command(
     outputs.check_targets(captures, rows_to, form, shaping, fault_target)
     summary = Summary()
     with ExitStack() as stack:
-        rows = outputs.row_sink(stack, rows_to, form, registry, shaping, len(captures) > 1)
+        # Rows are completed first: where that fails there is no file of faults either.
         faults = outputs.fault_sink(stack, fault_target)
+        rows = outputs.row_sink(stack, rows_to, form, registry, shaping, len(captures) > 1)
         _decode_all(captures, registry, selection, shaping, summary, rows, faults, rows_to is None)
     lines = [*summary_lines(summary), *outputs.files_written(rows_to, form, shaping, rows)]
     click.echo("\n".join(lines), err=True)
@@ -133,13 +135,6 @@ def _decode_all(
                 advance(summary.bytes)
     if to_stdout:
         sys.stdout.flush()
-
-
-def opened(capture: Path) -> tuple[Path | BinaryIO, str]:
-    """Return what to read a capture from, standard input for -, and what to call it."""
-    if str(capture) == "-":
-        return sys.stdin.buffer, "standard input"
-    return capture, str(capture)
 
 
 @contextmanager

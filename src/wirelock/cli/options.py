@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
@@ -59,6 +60,13 @@ def refuse_folders(captures: tuple[Path, ...]) -> None:
     for path in captures:
         if path.is_dir():
             raise click.UsageError(f"{path} is a directory: name its captures")
+
+
+def opened(capture: Path) -> tuple[Path | BinaryIO, str]:
+    """Return what to read a capture from, standard input for -, and what to call it."""
+    if str(capture) == "-":
+        return sys.stdin.buffer, "standard input"
+    return capture, str(capture)
 
 
 def project_of(protocols: str | None) -> Project:

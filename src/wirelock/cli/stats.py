@@ -13,6 +13,7 @@ from wirelock.cli import decode
 from wirelock.cli.options import (
     as_option,
     format_option,
+    opened,
     port_option,
     project_of,
     protocols_option,
@@ -75,7 +76,7 @@ def command(
     summary = Summary()
     stats = Statistics(summary, skip)
     for path in captures:
-        source, name = decode.opened(path)
+        source, name = opened(path)
         with decode.progress(name, path, rows_on_stdout=False) as advance:
             for item in decoded(source, registry, selection, summary, name, stats.see):
                 stats.take((item,))
@@ -84,7 +85,7 @@ def command(
         from wirelock.capture.page import page_of
 
         with sinks.output(page) as stream:
-            stream.write(page_of(stats, [decode.opened(path)[1] for path in captures]))
+            stream.write(page_of(stats, [opened(path)[1] for path in captures]))
     click.echo(json.dumps(stats.to_json(), indent=2) if form == "json" else "\n".join(_lines(stats)))
     return 0
 
@@ -94,11 +95,10 @@ def _lines(stats: Statistics) -> Iterator[str]:
 
     yield from decode.summary_lines(stats.summary)
     timeline = stats.timeline.coarser(_LINES)
-    rows = list(words.time_rows(timeline))
-    if rows:
+    if timeline.intervals():
         yield ""
-        yield f"in {words.width_text(timeline.width_ns)} each:"
-        yield from _table(words.time_head(timeline), rows, left=())
+        yield f"intervals of {words.intervals_text(timeline)}:"
+        yield from _table(words.time_head(timeline), list(words.time_rows(timeline)), left=())
     for found in stats.versions():
         yield ""
         yield words.version_text(found, stats)
