@@ -6,6 +6,8 @@ import pty
 import re
 import subprocess
 import termios
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 
@@ -79,18 +81,12 @@ def on_terminal(arguments, columns, rows_there):
     os.close(slave)
     shown = b""
     other = child.stderr if rows_there else child.stdout
-    if not rows_there:
-        piped = other.read()
-    while True:
-        try:
-            piece = os.read(master, 65536)
-        except OSError:
-            break
-        if not piece:
-            break
-        shown += piece
-    if rows_there:
-        piped = other.read()
+    with ThreadPoolExecutor(1) as pool:  # a terminal holds little before the child has to wait
+        reading = pool.submit(other.read)
+        with suppress(OSError):
+            while piece := os.read(master, 65536):
+                shown += piece
+        piped = reading.result()
     other.close()
     os.close(master)
     return child.wait(timeout=20), shown.decode(), piped.decode()
