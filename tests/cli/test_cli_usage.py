@@ -14,7 +14,11 @@ COMMANDS = ("check", "compare", "decode", "explain", "golden", "inspect", "lock"
 OPTIONS = {
     "decode": [
         "--port N", "--skip BYTES", "--as PROTOCOL[/vN]", "-o, --output FILE", "--format", "--faults FILE",
-        "--strict", "--protocols",
+        "--as-version N|latest", "--allow FIELD", "--explode FIELD", "--strict", "--protocols",
+    ],
+    "stats": [
+        "CAPTURE...", "--port N", "--skip BYTES", "--as PROTOCOL[/vN]", "--format [text|json]", "--html FILE",
+        "--protocols",
     ],
     "inspect": ["HEX|FILE|-", "--as PROTOCOL[/vN]", "--hex", "--all", "--protocols"],
     "show": ["--source", "--svg", "-o, --output FILE", "--protocols"],
