@@ -92,7 +92,9 @@ def test_the_fields_of_a_version_are_all_of_its_payload(found, version):
 def test_text_has_the_same_figures_in_lines(found):
     lines = stats(SESSION).splitlines()
     assert lines[:9] == session().err.splitlines()[-9:]
-    assert lines[9:12] == ["", "in 20 ms each:", lines[11]]
+    assert lines[9:12] == [
+        "", "intervals of 20 ms, from 2026-11-30T02:22:21.660000000Z:", lines[11],
+    ]  # fmt: skip
     assert lines[11].split() == [
         "seconds", "packets", "bytes", "snapshot", "v1", "snapshot", "v2", *found[0]["faults"],
     ]  # fmt: skip

@@ -28,6 +28,7 @@ from tests.cli.command import (
     run,
     run_all,
     session,
+    shell,
     write,
 )
 from tests.cli.test_cli_output import MEASURE
@@ -268,6 +269,13 @@ def test_a_record_that_a_step_refuses_is_a_fault(tmp_path):
     assert fault["message"].startswith("number v1 to v2: the step refuses the record: n: ")
 
 
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_one_table_may_go_into_a_pipe(tmp_path, form):
+    target = tmp_path / f"piped.{form}"
+    shell(f"$W decode $S --as-version 2 --format {form} -o /dev/stdout | cat > {target}")
+    assert len(with_pyarrow(target)) == 304
+
+
 # -- what cannot be done
 
 
@@ -280,6 +288,10 @@ WRONG = {
     "a loss without a step": (("--allow", "flags"), "--as-version"),
     "rows and faults in one": (
         ("-o", "r.parquet", "--faults", "r.snapshot-v1.parquet"), "cannot take both rows and faults",
+    ),
+    "a full disk": (
+        ("-o", "/dev/full", "--format", "parquet", "--as-version", "2", "--faults", "f.parquet"),
+        "No space left",
     ),
     "a folder that is not there": (("-o", "/nonexistent/r.parquet"), "No such file or directory"),
 }  # fmt: skip

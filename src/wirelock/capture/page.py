@@ -15,6 +15,7 @@ from wirelock.capture.timeline import Timeline
 from wirelock.capture.words import (
     FIELD_HEAD,
     field_rows,
+    intervals_text,
     rate_text,
     series_of,
     since_start,
@@ -22,7 +23,6 @@ from wirelock.capture.words import (
     time_head,
     time_rows,
     version_text,
-    width_text,
 )
 
 __all__ = ["page_of"]
@@ -121,8 +121,7 @@ def _over_time(stats: Statistics) -> Iterator[str]:
     timeline = stats.timeline
     if not timeline.intervals():
         return
-    width = width_text(timeline.width_ns)
-    yield f"<h2>Over time</h2><p>Each bar and each row is {width}.</p>"
+    yield f"<h2>Over time</h2><p>Each bar and each row is {intervals_text(timeline)}.</p>"
     yield '<div class="pair"><div>'
     per_second = 1e9 / timeline.width_ns
     yield from _bars("Packets", timeline, [("packets", timeline.each(lambda it: it.packets))], 0)

@@ -10,11 +10,11 @@ from typing import Final
 
 from wirelock.capture.stats import Statistics, VersionCost
 from wirelock.capture.timeline import Interval, Timeline
+from wirelock.codec.words import utc
 
 __all__ = [
-    "FIELD_HEAD", "field_rows", "rate_text", "series_of", "since_start", "tick_text", "time_head",
-    "time_rows",
-    "version_text", "width_text",
+    "FIELD_HEAD", "field_rows", "intervals_text", "rate_text", "series_of", "since_start", "tick_text",
+    "time_head", "time_rows", "version_text", "width_text",
 ]  # fmt: skip
 
 FIELD_HEAD: Final = ("field", "type", "values", "bits/record", "share", "bit/s")
@@ -80,6 +80,11 @@ def width_text(width_ns: int) -> str:
         if width_ns >= factor:
             return f"{width_ns // factor} {unit}"
     return f"{width_ns // 10**6} ms"
+
+
+def intervals_text(timeline: Timeline) -> str:
+    """Return how long intervals are and when the first begins: `10 ms, from 2026-11-30T02:22:21.680Z`."""
+    return f"{width_text(timeline.width_ns)}, from {utc(timeline.intervals()[0][0])}"
 
 
 def since_start(time_ns: int, timeline: Timeline) -> str:

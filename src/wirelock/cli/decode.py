@@ -99,8 +99,9 @@ def command(
     outputs.check_targets(captures, rows_to, form, shaping, fault_target)
     summary = Summary()
     with ExitStack() as stack:
-        rows = outputs.row_sink(stack, rows_to, form, registry, shaping, len(captures) > 1)
+        # Rows are completed first: where that fails there is no file of faults either.
         faults = outputs.fault_sink(stack, fault_target)
+        rows = outputs.row_sink(stack, rows_to, form, registry, shaping, len(captures) > 1)
         _decode_all(captures, registry, selection, shaping, summary, rows, faults, rows_to is None)
     lines = [*summary_lines(summary), *outputs.files_written(rows_to, form, shaping, rows)]
     click.echo("\n".join(lines), err=True)

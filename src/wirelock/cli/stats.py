@@ -98,11 +98,10 @@ def _lines(stats: Statistics) -> Iterator[str]:
 
     yield from decode.summary_lines(stats.summary)
     timeline = stats.timeline.coarser(_LINES)
-    rows = list(words.time_rows(timeline))
-    if rows:
+    if timeline.intervals():
         yield ""
-        yield f"in {words.width_text(timeline.width_ns)} each:"
-        yield from _table(words.time_head(timeline), rows, left=())
+        yield f"intervals of {words.intervals_text(timeline)}:"
+        yield from _table(words.time_head(timeline), list(words.time_rows(timeline)), left=())
     for found in stats.versions():
         yield ""
         yield words.version_text(found, stats)
