@@ -19,13 +19,14 @@ BAD_FILES = {
     "pcap cut in its header": (pcap([])[:20], "{}: is a pcap file of 20 bytes, less than its header"),
     "pcap of another version": (
         pcap([], version=(3, 0)),
-        "{}: is pcap version 3.0; only version 2.4 is read",
+        "{}: is pcap version 3.0; versions 2.0 to 2.4 are read",
     ),
     "pcapng cut in its header": (
         Blocks().section()[:20],
         "{}: is no readable pcapng file: 16 bytes wanted, 8 left",
     ),
-    "gzip": (b"\x1f\x8b\x08\0", "{}: is gzip; gzip is not read yet"),
+    "cut gzip": (b"\x1f\x8b\x08\0", "{}: the gzip data are cut (byte 4)"),
+    "bzip2": (b"BZh91AY", "{}: is bzip2, which is not read: unpack it first"),
     "a folder": ("folder", "{} is a directory: name its captures (see wirelock decode --help)"),
 }
 
