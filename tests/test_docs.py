@@ -69,7 +69,7 @@ def test_tables_of_the_documents_are_read_as_shown(page: str, heading: str, tmp_
 def test_the_bounds_of_tables_are_those_in_the_code() -> None:
     page = (ROOT / "docs/decode.md").read_text("utf-8")
     assert f"at most {BATCH_ROWS} records, or those of {BATCH_BYTES >> 10} KiB of payload" in page
-    assert f"up to {GROUP_BYTES >> 20} MiB or {GROUP_ROWS} rows" in page
+    assert f"up to {GROUP_BYTES >> 20} MiB of payload or {GROUP_ROWS} rows" in page
 
 
 def test_the_fields_of_the_page_on_statistics_are_what_is_printed() -> None:

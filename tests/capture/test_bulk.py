@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import random
 from collections import defaultdict
@@ -19,6 +20,7 @@ from protocol import PROTOCOLS
 from protocol.snapshot import SnapshotV1, SnapshotV2, snapshot
 from tests.test_columnar_face import entities
 from wirelock import Protocol, Record, Registry, derived
+from wirelock.capture.arrow.tables import FaultTable, RowTables
 from wirelock.capture.bulk import decode_columns
 from wirelock.capture.decode import FaultRow, Row, Selection, Summary, decode
 from wirelock.errors import CaptureError
@@ -132,3 +134,33 @@ def test_closing_early_ends_the_thread() -> None:
     assert next(parts).records
     parts.close()
     assert summary.files == 1
+
+
+def files_of(data: bytes, columns: bool, form: str, lists: tuple[str, ...]) -> dict[str, bytes]:
+    """Return the files that a capture comes to, from columns or record by record."""
+    streams: dict[str, io.BytesIO] = defaultdict(io.BytesIO)
+    tables = RowTables(
+        lambda shape: Path(shape[0].label(shape[1])),
+        lambda path: contextlib.nullcontext(streams[path.name]),
+        form, many_files=True, upgraded=False, lists=lists,
+    )  # fmt: skip
+    with tables, FaultTable(streams["faults"], form) as faults:
+        if columns:
+            for part in decode_columns(io.BytesIO(data), BOTH, name="a"):
+                for records in part.records:
+                    tables.write_records(records, "a")
+                for fault in part.faults:
+                    faults.write(fault)
+        else:
+            for item in decode(io.BytesIO(data), BOTH, Selection(), Summary(), "a"):
+                (tables if isinstance(item, Row) else faults).write(item)  # type: ignore[arg-type]
+    return {name: stream.getvalue() for name, stream in streams.items()}
+
+
+@pytest.mark.parametrize("lists", [(), ("record.entities",)])
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_files_are_the_same_to_the_byte(form: str, lists: tuple[str, ...], monkeypatch: Any) -> None:
+    monkeypatch.setattr("wirelock.capture.arrow.files.GROUP_ROWS", 7)
+    monkeypatch.setattr("wirelock.capture.arrow.files.GROUP_BYTES", 300)
+    for data in (*map(session, range(4)), FIXTURES[-1].read_bytes()):
+        assert files_of(data, True, form, lists) == files_of(data, False, form, lists)

@@ -13,6 +13,7 @@ import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 
 from protocol import PROTOCOLS
 from tests.capture.capture_writer import ethernet, ipv4, pcap, udp
@@ -32,7 +33,8 @@ from tests.cli.command import (
     write,
 )
 from tests.cli.test_cli_output import MEASURE
-from wirelock.capture.arrow.files import TableFile
+from wirelock.capture.arrow.files import Groups, TableFile
+from wirelock.cli.decode import command
 from wirelock.codec.arrow_types import schema_of
 
 SNAPSHOT = PROTOCOLS["snapshot"]
@@ -322,27 +324,40 @@ def test_without_pyarrow_one_line_says_what_to_install(tmp_path):
 # -- bounds
 
 
-def test_row_groups_are_bounded_however_large_the_batches_are(monkeypatch):
+@pytest.mark.parametrize("batches", [[30, 1000, 0, 1], [1031], [1] * 1031])
+@pytest.mark.parametrize("size", [1, 9])
+def test_row_groups_end_where_the_rows_say_however_large_the_batches_are(monkeypatch, batches, size):
     monkeypatch.setattr("wirelock.capture.arrow.files.GROUP_ROWS", 100)
     monkeypatch.setattr("wirelock.capture.arrow.files.GROUP_BYTES", 800)
-    for form, batches in (("parquet", [30, 1000, 0, 1]), ("arrow", [1031])):
-        stream = io.BytesIO()
-        with TableFile(stream, form, pa.schema([("n", pa.int32())])) as file:
-            at = 0
-            for size in batches:
-                file.write(pa.RecordBatch.from_pydict({"n": range(at, at + size)}, file.schema))
-                at += size
-        found = stream.getvalue()
-        if form == "parquet":
-            data = pq.ParquetFile(io.BytesIO(found))
-            sizes = [data.metadata.row_group(group).num_rows for group in range(data.num_row_groups)]
-            table = data.read()
-        else:
-            reader = pa.ipc.open_file(found)
-            sizes = [reader.get_batch(number).num_rows for number in range(reader.num_record_batches)]
-            table = reader.read_all()
-        assert max(sizes) <= 100
-        assert table["n"].to_pylist() == list(range(1031))
+    stream, groups, at = io.BytesIO(), Groups(), 0
+    with TableFile(stream, "parquet", pa.schema([("n", pa.int32())])) as file:
+        for count in batches:
+            batch = pa.RecordBatch.from_pydict({"n": range(at, at + count)}, file.schema)
+            for start, end, full in groups.cut([size] * count):
+                file.write(batch.slice(start, end - start))
+                if full:
+                    file.end_group()
+            at += count
+    data = pq.ParquetFile(io.BytesIO(stream.getvalue()))
+    sizes = [data.metadata.row_group(group).num_rows for group in range(data.num_row_groups)]
+    most = 100 if size == 1 else 89
+    assert sizes == [most] * (1031 // most) + [1031 % most]
+    assert data.read()["n"].to_pylist() == list(range(1031))
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+def test_large_captures_come_to_the_same_by_compiled_code(tmp_path, monkeypatch, suffix):
+    found = []
+    for least in (0, 1 << 40):
+        monkeypatch.setattr("wirelock.capture.bulk.WORTH", least)
+        folder = tmp_path / str(least)
+        folder.mkdir()
+        into = ["-o", f"{folder}/rows.{suffix}", "--faults", f"{folder}/faults.csv"]
+        outcome = CliRunner().invoke(command, [str(SESSION), *into], standalone_mode=False)
+        said = outcome.stderr.replace(str(folder), "")
+        found.append((said, {file.name: file.read_bytes() for file in folder.iterdir()}))
+    assert found[0] == found[1]
+    assert len(found[0][1]) == 3
 
 
 def test_memory_does_not_grow_with_the_capture(tmp_path):

@@ -80,13 +80,12 @@ class Block:
         ):
             if len(rows):
                 octets = self.data[(starts + place)[:, None] + np.arange(size)]
-                found, inverse = np.unique(
-                    np.ascontiguousarray(octets).view(f"V{size}" if size > 4 else ">u4").reshape(-1),
-                    return_inverse=True,
-                )
-                known = (ip_address(int(it) if size == 4 else it.tobytes()) for it in found)
-                codes = [texts.setdefault(str(it), len(texts)) for it in known]
-                numbers[rows] = np.array(codes, "i4")[inverse.reshape(-1)]
+                values = np.ascontiguousarray(octets).view("u4" if size == 4 else "V16").reshape(-1)
+                heads = np.flatnonzero(np.append(True, values[1:] != values[:-1]))  # of runs of one address
+                found, inverse = np.unique(values[heads], return_inverse=True)
+                known = (ip_address(it.tobytes()) for it in found)
+                codes = np.array([texts.setdefault(str(it), len(texts)) for it in known], "i4")
+                numbers[rows] = np.repeat(codes[inverse.reshape(-1)], np.diff(heads, append=len(values)))
         for row, datagram in self.odd.items():
             text = datagram.destination if which else datagram.source
             numbers[row] = texts.setdefault(text, len(texts))

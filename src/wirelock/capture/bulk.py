@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from wirelock.capture.ahead import ahead
 from wirelock.capture.blocks import Block, read_blocks
@@ -26,13 +26,31 @@ from wirelock.capture.decode import (
 )
 from wirelock.capture.files import Counts
 from wirelock.codec.columnar import numpy_module
-from wirelock.errors import DecodeError
+from wirelock.errors import DecodeError, SchemaError
+from wirelock.schema.columns import engine_of
+from wirelock.schema.record import wire_of
 from wirelock.schema.registry import Protocol, Registry
 
 if TYPE_CHECKING:
     from wirelock.codec.table import Table
 
-__all__ = ["Part", "Records", "decode_columns"]
+__all__ = ["WORTH", "Part", "Records", "can_decode", "decode_columns"]
+
+WORTH: Final = 1 << 24
+"""The bytes of a file from which on compiled code is worth its start; by then it may even be compiled."""
+
+
+def can_decode(registry: Registry, selection: Selection) -> bool:
+    """Whether decode_columns can do all that may come: numba is there, and no version needs more than it."""
+    protocols = [selection.protocol] if selection.protocol else [known for known in registry if known.tag]
+    try:
+        for protocol in protocols:
+            versions = protocol.versions if selection.version is None else (selection.version,)
+            for version in versions:
+                engine_of(wire_of(protocol.versions[version]))
+    except (ImportError, SchemaError):
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +73,14 @@ class Records:
     def packets(self) -> Any:
         """The number of the packet that brought each record."""
         return self.block.numbers[self.rows]
+
+    @property
+    def sizes(self) -> Any:
+        """The bytes of payload that each record is the first of: 0 behind another one of its packet."""
+        np = numpy_module()
+        sizes = self.block.lengths[self.rows]
+        sizes[1:] = np.where(self.rows[1:] == self.rows[:-1], 0, sizes[1:])
+        return sizes
 
     @property
     def times(self) -> Any:

@@ -127,6 +127,16 @@ def _decode_all(
         with progress(name, path, summary.read_bytes, to_stdout) as advance:
             # A bar moves aside for what is written to sys.stderr from now on, not for what was before.
             faults = to_file or sinks.fault_sink("table", sys.stderr)
+            if columnar(path, registry, selection, shaping, rows):
+                from wirelock.capture.bulk import decode_columns
+
+                for part in decode_columns(source, registry, selection, summary, name):
+                    for fault in part.faults:
+                        faults.write(fault)
+                    for records in part.records:
+                        rows.write_records(records, name)  # type: ignore[attr-defined]
+                    advance(summary.read_bytes)
+                continue
             items = decoding.decode(source, registry, selection, summary, name)
             if shaping.versions is not None:
                 items = upgraded(items, shaping.versions, shaping.allow, summary)
@@ -138,6 +148,18 @@ def _decode_all(
                 advance(summary.read_bytes)
     if to_stdout:
         sys.stdout.flush()
+
+
+def columnar(
+    path: Path, registry: Registry, selection: Selection, shaping: outputs.Shaping, rows: RowSink
+) -> bool:
+    """Whether the rows of a capture become columns many at once: those of a table, if it is worth it."""
+    if shaping.versions is not None or not hasattr(rows, "write_records"):
+        return False
+    from wirelock.capture import bulk
+
+    large = str(path) == "-" or not path.is_file() or path.stat().st_size >= bulk.WORTH
+    return large and bulk.can_decode(registry, selection)
 
 
 @contextmanager

@@ -12,17 +12,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, TypeAlias
 
 import pyarrow as pa
 
 from wirelock.capture.arrow.columns import column_of
 from wirelock.capture.arrow.explode import exploded, exploded_schema
-from wirelock.capture.arrow.files import TableFile
+from wirelock.capture.arrow.files import Groups, TableFile
+from wirelock.capture.arrow.origin import columns_batch
 from wirelock.capture.decode import FaultRow, Row
 from wirelock.capture.sinks import fault_cells
 from wirelock.codec.arrow_types import type_of
 from wirelock.schema.registry import Protocol
+
+if TYPE_CHECKING:
+    from wirelock.capture.bulk import Records
 
 __all__ = ["BATCH_BYTES", "BATCH_ROWS", "FaultTable", "RowTables", "Shape", "fault_schema", "row_schema"]
 
@@ -181,9 +185,9 @@ class RowTables:
         """Write one row."""
         self._table(row.parsed.protocol, row.parsed.version).add(row)
 
-    def write_batch(self, shape: Shape, batch: pa.RecordBatch) -> None:
-        """Write rows that are columns already: those of row_schema."""
-        self._table(*shape).add_batch(batch)
+    def write_records(self, records: Records, file: str) -> None:
+        """Write rows that are columns already; `file` is the name of their capture."""
+        self._table(records.protocol, records.version).add_columns(records, file)
 
     @property
     def written(self) -> dict[Path, int]:
@@ -208,25 +212,36 @@ class _Table:
     def __init__(self, path: Path, file: TableFile, schema: pa.Schema, lists: Sequence[str]) -> None:
         self.path, self.file = path, file
         self._schema, self._lists = schema, lists
+        self._groups = Groups()
         self._rows: list[Row] = []
+        self._sizes: list[int] = []
         self._bytes = 0
 
     def add(self, row: Row) -> None:
-        if not self._rows or self._rows[-1].datagram is not row.datagram:
-            self._bytes += len(row.datagram.payload)
+        first = not self._rows or self._rows[-1].datagram is not row.datagram
+        size = len(row.datagram.payload) if first else 0
         self._rows.append(row)
+        self._sizes.append(size)
+        self._bytes += size
         if self._bytes >= BATCH_BYTES or len(self._rows) == BATCH_ROWS:
             self.flush()
 
-    def add_batch(self, batch: pa.RecordBatch) -> None:
+    def add_columns(self, records: Records, file: str) -> None:
         self.flush()
-        self.file.write(exploded(batch, self._lists) if self._lists else batch)
+        self._write(columns_batch(self._schema, records, _shown(file)), records.sizes)
 
     def flush(self) -> None:
         if self._rows:
-            batch = _batch(self._schema, self._rows)
-            self._rows, self._bytes = [], 0
-            self.add_batch(batch)
+            batch, sizes = _batch(self._schema, self._rows), self._sizes
+            self._rows, self._sizes, self._bytes = [], [], 0
+            self._write(batch, sizes)
+
+    def _write(self, batch: pa.RecordBatch, sizes: Any) -> None:
+        for start, end, full in self._groups.cut(sizes):
+            piece = batch.slice(start, end - start)
+            self.file.write(exploded(piece, self._lists) if self._lists else piece)
+            if full:
+                self.file.end_group()
 
     def close(self) -> None:
         self.flush()
@@ -239,6 +254,7 @@ class FaultTable:
     def __init__(self, stream: BinaryIO, form: str) -> None:
         self._file = TableFile(stream, form, fault_schema())
         self._faults: list[FaultRow] = []
+        self._groups = Groups()
         self._bytes = 0
 
     def __enter__(self) -> Self:
@@ -267,4 +283,8 @@ class FaultTable:
             rows.append({**fault_cells(fault), "file": _shown(fault.file), "time": time, "payload": payload})
         self._faults, self._bytes = [], 0
         if rows:
-            self._file.write(pa.RecordBatch.from_pylist(rows, schema=self._file.schema))
+            batch = pa.RecordBatch.from_pylist(rows, schema=self._file.schema)
+            for start, end, full in self._groups.cut([len(row["payload"] or b"") for row in rows]):
+                self._file.write(batch.slice(start, end - start))
+                if full:
+                    self._file.end_group()
