@@ -56,10 +56,10 @@ class Groups:
 class TableFile:
     """One table of one schema in a binary stream; `form` is "parquet" or "arrow".
 
-    As a context manager it is closed at the end of the block, and completed if that is no exception.
+    Without `threads` groups are written where they end. As a context manager it is closed at the end of the block, and completed if that is no exception.
     """
 
-    def __init__(self, stream: BinaryIO, form: str, schema: pa.Schema) -> None:
+    def __init__(self, stream: BinaryIO, form: str, schema: pa.Schema, *, threads: bool = True) -> None:
         self.schema = schema
         self.rows = 0
         """The rows that were written, those that are still gathered included."""
@@ -70,6 +70,7 @@ class TableFile:
         else:
             self._writer = pa.ipc.new_file(self._sink, schema)
         self._gathered: list[pa.RecordBatch] = []
+        self._threads = threads
         self._thread = ThreadPoolExecutor(1, "wirelock-write")
         self._written: Future[None] | None = None
 
@@ -104,7 +105,10 @@ class TableFile:
         if self._gathered:
             group, self._gathered = self._gathered, []
             self._wait()
-            self._written = self._thread.submit(self._write, group)
+            if self._threads:
+                self._written = self._thread.submit(self._write, group)
+            else:
+                self._write(group)
 
     def _wait(self) -> None:
         """Wait for the group that is being written, and raise what came of it."""

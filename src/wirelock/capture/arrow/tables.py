@@ -137,8 +137,8 @@ class RowTables:
 
     `name_of` gives the file of a shape and `open_file` opens it. With `lists`, tables are flat and have a row
     for each element of the arrays of these names, one inside of the other. `always` is a shape whose file
-    is written even if there are no rows. A context manager: the files are there if its block ends without an
-    exception.
+    is written even if there are no rows. With `threads` a group of rows is written while the next one is
+    gathered. A context manager: the files are there if its block ends without an exception.
     """
 
     def __init__(
@@ -151,6 +151,7 @@ class RowTables:
         upgraded: bool,
         lists: Sequence[str] = (),
         always: Shape | None = None,
+        threads: bool = True,
     ) -> None:
         self._name_of, self._open, self._form = name_of, open_file, form
         self._how = {"many_files": many_files, "upgraded": upgraded}
@@ -158,6 +159,7 @@ class RowTables:
         self._tables: dict[tuple[str, int], _Table] = {}
         self._stack = ExitStack()
         self._always = always
+        self._threads = threads
 
     def __enter__(self) -> Self:
         # Records that wait for their batch look like garbage that piles up: collecting at Python's own pace
@@ -201,7 +203,7 @@ class RowTables:
             stream = self._stack.enter_context(self._open(path))
             schema = row_schema(protocol, version, **self._how)
             stored = exploded_schema(schema, self._lists) if self._lists else schema
-            file = self._stack.enter_context(TableFile(stream, self._form, stored))
+            file = self._stack.enter_context(TableFile(stream, self._form, stored, threads=self._threads))
             self._tables[key] = _Table(path, file, schema, self._lists)
         return self._tables[key]
 
