@@ -56,7 +56,8 @@ class Groups:
 class TableFile:
     """One table of one schema in a binary stream; `form` is "parquet" or "arrow".
 
-    Without `threads` groups are written where they end. As a context manager it is closed at the end of the block, and completed if that is no exception.
+    Without `threads` groups are written where they end. As a context manager it is closed at the end of the
+    block, and completed if that is no exception.
     """
 
     def __init__(self, stream: BinaryIO, form: str, schema: pa.Schema, *, threads: bool = True) -> None:
