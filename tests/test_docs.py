@@ -12,8 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from wirelock.capture.arrow.files import GROUP_BYTES, GROUP_ROWS
+from wirelock.capture.arrow.tables import BATCH_BYTES, BATCH_ROWS
 from wirelock.capture.datagrams import DATAGRAM_FAULTS, PACKET_FAULTS
 from wirelock.capture.files import FILE_FAULTS
+from wirelock.capture.upgrade import MIGRATION_FAULTS
 from wirelock.errors import CODES
 from wirelock.evolve.rules import RULES
 from wirelock.evolve.search import MUTATED, OCTETS, PACKETS
@@ -38,6 +41,44 @@ def test_the_tables_of_capture_faults_are_those_in_the_code(heading: str, codes:
     page = (ROOT / "docs/decode.md").read_text("utf-8").split(f"\n{heading}")[1]
     rows = re.findall(r"^\| ([a-z-]+) \| (.+) \|$", page.split("\n\n")[1], re.M)
     assert rows[1:] == list(codes.items())
+
+
+def test_the_table_of_migration_faults_is_the_one_in_the_code() -> None:
+    page = (ROOT / "docs/decode.md").read_text("utf-8").split("\nOf a record, where")[1]
+    rows = re.findall(r"^\| ([a-z-]+) \| (.+) \|$", page.split("\n\n")[1], re.M)
+    assert rows[1:] == list(MIGRATION_FAULTS.items())
+
+
+@pytest.mark.parametrize(
+    ("page", "heading"), [("README.md", "Captures as tables"), ("docs/decode.md", "Tables")]
+)
+def test_tables_of_the_documents_are_read_as_shown(page: str, heading: str, tmp_path: Path) -> None:
+    text = (ROOT / page).read_text("utf-8").split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    for command in re.findall(r"^(?:\.venv/bin/)?wirelock (.*)$", text, re.M):
+        call = [sys.executable, "-m", "wirelock", *command.split(), "--protocols", "protocol:PROTOCOLS"]
+        call = [str(ROOT / word) if word.startswith("fixtures/") else word for word in call]
+        where = {**os.environ, "PYTHONPATH": str(ROOT)}
+        subprocess.run(call, cwd=tmp_path, env=where, capture_output=True, check=True)
+    blocks = re.findall(r"```py(?:thon)?\n(.*?)```\n\n```text\n(.*?)```|```python\n(.*?)```", text, re.S)
+    assert blocks
+    for source, shown, _ in blocks:
+        run = subprocess.run([sys.executable, "-c", source], cwd=tmp_path, capture_output=True, text=True)
+        assert run.stdout == shown, run.stderr
+
+
+def test_the_bounds_of_tables_are_those_in_the_code() -> None:
+    page = (ROOT / "docs/decode.md").read_text("utf-8")
+    assert f"at most {BATCH_ROWS} records, or those of {BATCH_BYTES >> 10} KiB of payload" in page
+    assert f"up to {GROUP_BYTES >> 20} MiB of payload or {GROUP_ROWS} rows" in page
+
+
+def test_the_fields_of_the_page_on_statistics_are_what_is_printed() -> None:
+    shown = (ROOT / "docs/stats.md").read_text("utf-8").split("```text\n")[1].split("```")[0]
+    run = subprocess.run(
+        [sys.executable, "-m", "wirelock", "stats", "fixtures/captures/session.pcapng"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert run.stdout.endswith(shown)
 
 
 def test_the_table_of_rules_is_the_one_in_the_code() -> None:
@@ -137,7 +178,7 @@ def sessions() -> list[tuple[str, str, list[str]]]:
         if page.name == "versions.md":  # it has a project of its own, see test_docs_versions.py
             continue
         for block in re.findall(
-            r"```console\n\$ wirelock ((?:capture|diff|inspect|show|golden|verify|compare) .*?)```",
+            r"```console\n\$ wirelock ((?:capture|diff|inspect|show|golden|verify|compare|stats) .*?)```",
             page.read_text("utf-8"),
             re.S,
         ):

@@ -65,12 +65,18 @@ FENCES = {
     "compression": ("captures are unpacked in one place", ["capture/unpack.py"]),
     "numpy": (
         "the main job needs no numpy",
-        ["quaternion/", "codec/columnar.py", "codec/table.py", "codec/arrow.py", "schema/columns.py"],
+        [
+            "quaternion/",
+            "codec/columnar.py",
+            "codec/table.py",
+            "codec/arrow.py",
+            "schema/columns.py",
+        ],
     ),
     "numba": ("one record at a time needs no compiler", ["codec/columnar.py"]),
     "pyarrow": (
         "columns are numpy arrays until somebody asks for a table of Arrow",
-        ["codec/arrow.py", "codec/table.py"],
+        ["codec/arrow.py", "codec/arrow_types.py", "codec/table.py", "capture/arrow/"],
     ),
     "pytest": ("only the plugin runs under pytest", ["golden/plugin.py"]),
     "click": ("arguments are the command line's", ["cli/"]),

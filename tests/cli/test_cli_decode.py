@@ -222,7 +222,7 @@ def test_the_name_decides_the_format_unless_one_is_given(tmp_path, options, form
 
 
 def test_an_unknown_suffix_is_refused(tmp_path):
-    target = tmp_path / "rows.parquet"
+    target = tmp_path / "rows.xlsx"
     refused(decode(SESSION, "-o", target), target, "--format")
     assert not target.exists()
 

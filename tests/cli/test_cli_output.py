@@ -51,7 +51,7 @@ PLACES = {
     "a full disk": (("-o", "/dev/full"), "No space left on device"),
     "a full disk for faults": (("--faults", "/dev/full"), "No space left on device"),
     "a name too long": (("-o", f"/tmp/{'x' * 300}.csv"), "File name too long"),
-    "a format that no name has": (("-o", "FOLDER/rows.parquet"), ".parquet"),
+    "a format that no name has": (("-o", "FOLDER/rows.xlsx"), ".xlsx"),
     "one file for rows and faults": (
         ("-o", "FOLDER/rows.jsonl", "--faults", "FOLDER/rows.jsonl"),
         "rows.jsonl cannot take both",

@@ -3,8 +3,11 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import termios
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 
@@ -14,6 +17,7 @@ from tests.cli.command import (
     NOTE,
     ROOT,
     SESSION,
+    V1,
     capture_of,
     done,
     refused,
@@ -77,18 +81,12 @@ def on_terminal(arguments, columns, rows_there):
     os.close(slave)
     shown = b""
     other = child.stderr if rows_there else child.stdout
-    if not rows_there:
-        piped = other.read()
-    while True:
-        try:
-            piece = os.read(master, 65536)
-        except OSError:
-            break
-        if not piece:
-            break
-        shown += piece
-    if rows_there:
-        piped = other.read()
+    with ThreadPoolExecutor(1) as pool:  # a terminal holds little before the child has to wait
+        reading = pool.submit(other.read)
+        with suppress(OSError):
+            while piece := os.read(master, 65536):
+                shown += piece
+        piped = reading.result()
     other.close()
     os.close(master)
     return child.wait(timeout=20), shown.decode(), piped.decode()
@@ -113,6 +111,14 @@ def test_a_bar_on_a_terminal_leaves_rows_faults_and_summary_alone():
     assert shown.count("17 is not in 0..3 (byte 24)") == 2
     code, shown, _ = on_terminal([ROOT / "missing.pcap", "--format", "jsonl"], 200, False)
     assert code == 2 and "No such file" in shown and "Traceback" not in shown
+
+
+def test_a_bar_tells_the_rate_and_the_time_left(tmp_path):
+    capture = write(tmp_path / "long.pcap", capture_of(*[V1] * 40_000))
+    code, shown, _ = on_terminal([capture, "-o", tmp_path / "rows.jsonl"], 120, False)
+    assert code == 0
+    plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", shown)
+    assert re.search(r"\d/\d+\.\d [kM]B +\d+\.\d [kM]B/s +\d:\d\d:\d\d", plain), plain[-2000:]
 
 
 DOCUMENTED = '''

@@ -14,7 +14,12 @@ COMMANDS = ("capture", "check", "compare", "decode", "explain", "golden", "inspe
 OPTIONS = {
     "decode": [
         "--port N", "--skip BYTES", "--tunnels", "--as PROTOCOL[/vN]", "-o, --output FILE", "--format",
-        "--faults FILE", "--strict", "--protocols",
+        "--faults FILE", "--as-version N|latest", "--allow FIELD", "--explode FIELD", "--strict",
+        "--protocols",
+    ],
+    "stats": [
+        "CAPTURE...", "--port N", "--skip BYTES", "--tunnels", "--as PROTOCOL[/vN]", "--format [text|json]",
+        "--html FILE", "--protocols",
     ],
     "capture": ["info"],
     "capture info": ["CAPTURE", "--tunnels", "--format [text|json]"],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -20,7 +20,9 @@ from wirelock.errors import DecodeError, Fault
 from wirelock.schema.record import Record
 from wirelock.schema.registry import Parsed, Protocol, Registry
 
-__all__ = ["FaultRow", "Row", "Selection", "Summary", "decode"]
+__all__ = [
+    "FaultRow", "Row", "Selection", "Summary", "decode", "decode_item", "endpoint", "fault_row", "records_of",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +43,15 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One record with the datagram that brought it."""
+    """One record with the datagram that brought it.
+
+    `sent_version` is the version of its bytes where the record was brought to another one, or may have been.
+    """
 
     file: str
     datagram: Datagram
     parsed: Parsed
+    sent_version: int | None = None
 
     @property
     def record(self) -> Record:
@@ -122,6 +128,14 @@ class Summary:
             return None
         return self.last_ns - self.first_ns
 
+    def close(self, counts: Counts) -> None:
+        """Count what the reading of a capture came to."""
+        self.files += 1
+        self.refused += counts.refused
+        self.fragments += counts.fragments
+        self.lost_bytes += counts.lost_bytes
+        self.other_traffic += counts.others
+
     def see(self, time_ns: int | None) -> None:
         """Note the time of a datagram."""
         if time_ns is not None:
@@ -135,36 +149,28 @@ def decode(
     selection: Selection,
     summary: Summary,
     name: str | None = None,
+    seen: Callable[[Packet], None] | None = None,
 ) -> Iterator[Row | FaultRow]:
     """Yield the rows and faults of one capture, and keep the summary.
 
-    `name` stands for the file in rows. Raises CaptureError where the file is no capture.
+    `name` stands for the file in rows; `seen` is called with every packet before what came of it is yielded.
+    Raises CaptureError where the file is no capture.
     """
     file = name or (os.fspath(capture) if isinstance(capture, Path) else "-")
     counts = Counts()
     try:
-        packets = _counted(read_capture(capture, counts, file), counts, summary)
+        packets = _counted(read_capture(capture, counts, file), counts, summary, seen)
         for item in read_datagrams(packets, counts, tunnels=selection.tunnels):
-            if isinstance(item, CaptureFault):
-                summary.faults[item.code] += 1
-                yield FaultRow(file, item.code, "", item.message, item.place, item.packet, byte=item.byte)
-                continue
-            summary.datagrams += 1
-            summary.see(item.time_ns)
-            if selection.ports.isdisjoint((item.source_port, item.destination_port)) and selection.ports:
-                summary.other_ports += 1
-                continue
-            yield from _decode_datagram(item, file, registry, selection, summary)
+            yield from decode_item(item, file, registry, selection, summary)
     finally:
-        summary.files += 1
-        summary.refused += counts.refused
-        summary.fragments += counts.fragments
-        summary.lost_bytes += counts.lost_bytes
-        summary.other_traffic += counts.others
+        summary.close(counts)
 
 
 def _counted(
-    items: Iterator[Packet | CaptureFault], counts: Counts, summary: Summary
+    items: Iterator[Packet | CaptureFault],
+    counts: Counts,
+    summary: Summary,
+    seen: Callable[[Packet], None] | None,
 ) -> Iterator[Packet | CaptureFault]:
     before = summary.read_bytes
     for item in items:
@@ -172,54 +178,76 @@ def _counted(
         if isinstance(item, Packet):
             summary.packets += 1
             summary.bytes += item.captured
+            if seen is not None:
+                seen(item)
         yield item
 
 
-def _decode_datagram(
-    datagram: Datagram, file: str, registry: Registry, selection: Selection, summary: Summary
+def decode_item(
+    item: Datagram | CaptureFault, file: str, registry: Registry, selection: Selection, summary: Summary
 ) -> Iterator[Row | FaultRow]:
-    if datagram.faults:
+    """Yield what a datagram, or a fault in the place of one, comes to, and keep the summary."""
+    if isinstance(item, CaptureFault):
+        summary.faults[item.code] += 1
+        yield FaultRow(file, item.code, "", item.message, item.place, item.packet, byte=item.byte)
+        return
+    summary.datagrams += 1
+    summary.see(item.time_ns)
+    if selection.ports.isdisjoint((item.source_port, item.destination_port)) and selection.ports:
+        summary.other_ports += 1
+        return
+    if item.faults:
         # The payload is not what was sent, so its record's own faults would blame the sender.
         summary.faulty += 1
-        for fault in datagram.faults:
+        for fault in item.faults:
             summary.faults[fault.code] += 1
             yield FaultRow(
-                file, fault.code, "", fault.message, fault.place, datagram.packet, datagram, byte=fault.byte
+                file, fault.code, "", fault.message, fault.place, item.packet, item, byte=fault.byte
             )
         return
-    payload = datagram.payload[selection.skip :]
     try:
-        if len(datagram.payload) < selection.skip:
-            raise DecodeError(
-                "payload",
-                Fault("truncated", "", str(len(datagram.payload)), str(selection.skip), -selection.skip),
-            )
-        if selection.protocol is None:
-            records = registry.parse_all(payload)
-        else:
-            records = selection.protocol.parse_all(payload, version=selection.version)
-        for parsed in records:
+        for parsed in records_of(item, registry, selection):
             summary.records[parsed.label] += 1
-            yield Row(file, datagram, parsed)
+            yield Row(file, item, parsed)
         summary.decoded += 1
     except DecodeError as error:
         if error.code == "foreign":
             summary.foreign += 1
             return
-        found = error.fault.within("", selection.skip)
         summary.faulty += 1
+        found = fault_row(error, item, file, selection)
         summary.faults[found.code] += 1
-        yield FaultRow(
-            file,
-            found.code,
-            found.path,
-            found.message,
-            found.place,
-            datagram.packet,
-            datagram,
-            error.record,
-            found.byte,
+        yield found
+
+
+def records_of(datagram: Datagram, registry: Registry, selection: Selection) -> Iterator[Parsed]:
+    """Yield the records in a payload. Raises DecodeError."""
+    payload = datagram.payload[selection.skip :]
+    if len(datagram.payload) < selection.skip:
+        raise DecodeError(
+            "payload",
+            Fault("truncated", "", str(len(datagram.payload)), str(selection.skip), -selection.skip),
         )
+    if selection.protocol is None:
+        yield from registry.parse_all(payload)
+    else:
+        yield from selection.protocol.parse_all(payload, version=selection.version)
+
+
+def fault_row(error: DecodeError, datagram: Datagram, file: str, selection: Selection) -> FaultRow:
+    """Return the fault of a record, whose bytes count from the start of the payload."""
+    found = error.fault.within("", selection.skip)
+    return FaultRow(
+        file,
+        found.code,
+        found.path,
+        found.message,
+        found.place,
+        datagram.packet,
+        datagram,
+        error.record,
+        found.byte,
+    )
 
 
 def endpoint(address: str, port: int) -> str:

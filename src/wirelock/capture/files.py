@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 from wirelock.capture import headers
 from wirelock.capture.packets import CaptureFault, Counts, Packet
@@ -19,7 +19,10 @@ from wirelock.capture.pcapng import read_pcapng
 from wirelock.capture.stream import PIECE, Stream
 from wirelock.errors import CaptureError
 
-__all__ = ["FILE_FAULTS", "CaptureFault", "Counts", "Packet", "read_capture"]
+if TYPE_CHECKING:
+    from wirelock.capture.runs import Run, Scanner
+
+__all__ = ["FILE_FAULTS", "CaptureFault", "Counts", "Packet", "read_capture", "read_runs"]
 
 FILE_FAULTS: Final = {
     "cut": "the file ends inside of a packet or block",
@@ -42,11 +45,18 @@ def read_capture(
     `counts` is kept up to date. A file that was given open stays open; `name` is what errors call it.
     """
     counts = Counts() if counts is None else counts
+    return cast("Iterator[Packet | CaptureFault]", read_runs(source, counts, name, None))
+
+
+def read_runs(
+    source: str | os.PathLike[str] | BinaryIO, counts: Counts, name: str | None, scanner: Scanner | None
+) -> Iterator[Packet | CaptureFault | Run]:
+    """Yield what read_capture does, with runs of many packets where a scanner can place them."""
     if isinstance(source, str | os.PathLike):
         with _open(source) as file:
-            yield from _read(file, str(source), counts)
+            yield from _read(file, str(source), counts, scanner)
     else:
-        yield from _read(source, name or str(getattr(source, "name", "the capture")), counts)
+        yield from _read(source, name or str(getattr(source, "name", "the capture")), counts, scanner)
 
 
 def _open(path: str | os.PathLike[str]) -> BinaryIO:
@@ -56,13 +66,15 @@ def _open(path: str | os.PathLike[str]) -> BinaryIO:
         raise CaptureError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
 
 
-def _read(file: BinaryIO, name: str, counts: Counts) -> Iterator[Packet | CaptureFault]:
+def _read(
+    file: BinaryIO, name: str, counts: Counts, scanner: Scanner | None
+) -> Iterator[Packet | CaptureFault | Run]:
     stream = Stream(file, name, counts)
     magic = stream.take(4)
     if magic in headers.PCAP_KINDS:
-        yield from read_pcap(stream, magic, counts)
+        yield from read_pcap(stream, magic, counts, scanner)
     elif magic == headers.SECTION_MAGIC:
-        yield from read_pcapng(stream, magic, counts)
+        yield from read_pcapng(stream, magic, counts, scanner)
     else:
         raise stream.refuse(_no_capture(magic))
     counts.bytes += stream.byte

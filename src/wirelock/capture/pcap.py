@@ -7,11 +7,14 @@ the versions 2.0 to 2.3, which have a record's two lengths the other way round.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from wirelock.capture import headers
 from wirelock.capture.packets import SECOND, CaptureFault, Counts, Interface, Packet, Section
 from wirelock.capture.stream import Stream
+
+if TYPE_CHECKING:
+    from wirelock.capture.runs import Run, Scanner
 
 __all__ = ["LARGEST", "lost", "read_pcap", "short"]
 
@@ -26,8 +29,13 @@ _VERSIONS: Final = frozenset({(2, 0), (2, 1), (2, 2), (2, 3), (2, 4), (543, 0)})
 """543.0 is DG/UX's 2.2."""
 
 
-def read_pcap(stream: Stream, magic: bytes, counts: Counts) -> Iterator[Packet | CaptureFault]:
-    """Yield what is in the file that begins with `magic`. Raises CaptureError where its header is none."""
+def read_pcap(
+    stream: Stream, magic: bytes, counts: Counts, scanner: Scanner | None = None
+) -> Iterator[Packet | CaptureFault | Run]:
+    """Yield what is in the file that begins with `magic`. Raises CaptureError where its header is none.
+
+    With a scanner, packets that it can place come out as runs of many.
+    """
     order, tick, modified = headers.PCAP_KINDS[magic]
     known = headers.PCAP[order]
     start = magic + stream.take(known.file.size - len(magic))
@@ -44,8 +52,20 @@ def read_pcap(stream: Stream, magic: bytes, counts: Counts) -> Iterator[Packet |
     counts.add_section(Section(kind, order, interfaces=[interface]))
     largest = LARGEST if link_type in _LARGE_LINKS else min(max(_LARGEST_USUALLY, head.snaplen), LARGEST)
     record = known.modified_record if modified else known.record
+    swapped = {(2, 4): 0, (2, 3): 2}.get(version, 1)
     number = 0
-    while start := stream.take(record.size):
+    while True:
+        if scanner is not None:
+            how = order == "big", record.size, swapped, tick, largest, link_type
+            for run in scanner.pcap(stream, number + 1, how):
+                number += len(run)
+                counts.packets += len(run)
+                counts.packet_bytes += run.size
+                interface.packets += len(run)
+                yield run
+        start = stream.take(record.size)
+        if not start:
+            return
         number += 1
         byte = stream.byte - len(start)
         if len(start) < record.size:
@@ -54,7 +74,7 @@ def read_pcap(stream: Stream, magic: bytes, counts: Counts) -> Iterator[Packet |
             return
         head = record.read(start)
         captured, original = head.captured, head.original
-        if version != (2, 4) and (version != (2, 3) or captured > original):
+        if swapped == 1 or (swapped and captured > original):
             captured, original = original, captured
         if captured > largest:
             yield lost(counts, stream, number, "bad-length", f"a packet of {captured} bytes", byte)

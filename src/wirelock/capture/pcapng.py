@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from wirelock.capture import headers
 from wirelock.capture.packets import MOST_INTERFACES, CaptureFault, Counts, Interface, Packet, Section
 from wirelock.capture.pcap import LARGEST, lost, short
 from wirelock.capture.stream import Stream
 from wirelock.codec.trail import Found
+
+if TYPE_CHECKING:
+    from wirelock.capture.runs import Run, Scanner
 
 __all__ = ["read_pcapng"]
 
@@ -27,9 +30,14 @@ _FINAL: Final = frozenset({"cut", "bad-length", "bad-section"})
 _BLOCK: Final = headers.PCAPNG["little"].block.size
 
 
-def read_pcapng(stream: Stream, magic: bytes, counts: Counts) -> Iterator[Packet | CaptureFault]:
-    """Yield what is in the file that begins with `magic`. Raises CaptureError where that is no section."""
-    return _Pcapng(stream, counts).read(magic)
+def read_pcapng(
+    stream: Stream, magic: bytes, counts: Counts, scanner: Scanner | None = None
+) -> Iterator[Packet | CaptureFault | Run]:
+    """Yield what is in the file that begins with `magic`. Raises CaptureError where that is no section.
+
+    With a scanner, packets that it can place come out as runs of many.
+    """
+    return _Pcapng(stream, counts).read(magic, scanner)
 
 
 class _Damage(Exception):  # noqa: N818 - control flow inside this file
@@ -50,7 +58,7 @@ class _Pcapng:
         self.kind: int | None = None
         self.byte = 0
 
-    def read(self, magic: bytes) -> Iterator[Packet | CaptureFault]:
+    def read(self, magic: bytes, scanner: Scanner | None) -> Iterator[Packet | CaptureFault | Run]:
         """Yield what is in the file that begins with `magic`."""
         number, counts, stream = 0, self.counts, self.stream
         head = magic + stream.take(_BLOCK - len(magic))
@@ -79,6 +87,14 @@ class _Pcapng:
                 else:
                     counts.blocks += 1
                     counts.skipped_bytes += size
+            if scanner is not None:
+                order = self.blocks is headers.PCAPNG["big"]
+                for run in scanner.pcapng(stream, number + 1, order, self.interfaces):
+                    number += len(run)
+                    counts.packets += len(run)
+                    counts.packet_bytes += run.size
+                    run.count(self.interfaces)
+                    yield run
             head = stream.take(_BLOCK)
 
     def _told(self, damage: _Damage | Found) -> tuple[str, str, int]:

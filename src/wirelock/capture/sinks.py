@@ -11,17 +11,19 @@ import json
 import os
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from enum import IntEnum, IntFlag
 from pathlib import Path
-from typing import Any, Final, Protocol, TextIO
+from typing import Any, BinaryIO, Final, Protocol, TextIO
 
 from wirelock.capture.decode import FaultRow, Row, endpoint
-from wirelock.layout.nodes import Layout, plain
+from wirelock.capture.explode import columns_of, flat_rows
 from wirelock.schema.registry import Registry
 
-__all__ = ["FORMATS", "FaultSink", "RowSink", "fault_sink", "output", "row_sink"]
+__all__ = [
+    "FORMATS", "FaultSink", "RowSink", "binary_output", "fault_cells", "fault_sink", "output", "row_sink",
+]  # fmt: skip
 
 FORMATS: Final = ("table", "jsonl", "csv")
 
@@ -40,33 +42,41 @@ class FaultSink(Protocol):
         """Write one fault."""
 
 
-@contextmanager
-def output(path: Path) -> Iterator[TextIO]:
+def output(path: Path) -> AbstractContextManager[TextIO]:
     """Open a text file that appears under its name only if the block ends without an exception.
 
     A path that is no regular file, such as a pipe or /dev/stdout, is written to directly.
     """
     # File names may hold bytes that are no text; they go out as they came in.
-    text: dict[str, Any] = {"encoding": "utf-8", "errors": "surrogateescape", "newline": ""}
+    return _output(path, "w", encoding="utf-8", errors="surrogateescape", newline="")
+
+
+def binary_output(path: Path) -> AbstractContextManager[BinaryIO]:
+    """Open a binary file as `output` opens a text file."""
+    return _output(path, "wb")
+
+
+@contextmanager
+def _output(path: Path, mode: str, **text: Any) -> Iterator[Any]:
     if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-        with path.open("w", **text) as stream:
+        with path.open(mode, **text) as stream:
             yield stream
         return
     path = path.resolve()
     umask = os.umask(0)
     os.umask(umask)
-    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~umask
+    permissions = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~umask
     try:
         handle, name = tempfile.mkstemp(prefix=".wirelock-", suffix=".part", dir=path.parent)
     except OSError as problem:
         problem.filename = str(path)
         raise
     try:
-        with os.fdopen(handle, "w", **text) as stream:
+        with os.fdopen(handle, mode, **text) as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        Path(name).chmod(mode)
+        Path(name).chmod(permissions)
         Path(name).replace(path)
     except BaseException as problem:
         Path(name).unlink(missing_ok=True)
@@ -75,12 +85,25 @@ def output(path: Path) -> Iterator[TextIO]:
         raise
 
 
-def row_sink(form: str, stream: TextIO, registry: Registry, width: int | None, many_files: bool) -> RowSink:
-    """Return the sink for a format of FORMATS; `width` cuts the lines of a table."""
+def row_sink(
+    form: str,
+    stream: TextIO,
+    registry: Registry,
+    width: int | None,
+    many_files: bool,
+    *,
+    versions: Mapping[str, int] | None = None,
+    lists: Sequence[str] = (),
+) -> RowSink:
+    """Return the sink for a format of FORMATS; `width` cuts the lines of a table.
+
+    `versions` are those to which records were brought, by protocol; rows then have the version that was sent
+    too. JSONL and CSV have a row for each element of the arrays that `lists` names, one inside of the other.
+    """
     if form == "jsonl":
-        return _JsonRows(stream, many_files)
+        return _FlatJsonRows(stream, many_files, lists) if lists else _JsonRows(stream, many_files)
     if form == "csv":
-        return _CsvRows(stream, registry, many_files)
+        return _CsvRows(stream, registry, many_files, versions, lists)
     return _TableRows(stream, width, many_files)
 
 
@@ -112,64 +135,70 @@ def _origin(row: Row | FaultRow, many_files: bool) -> dict[str, Any]:
     }
 
 
+def _head(row: Row, many_files: bool) -> dict[str, Any]:
+    """The columns before those of the record."""
+    head = {
+        **_origin(row, many_files),
+        "protocol": row.parsed.protocol.name,
+        "version": row.parsed.version,
+    }
+    return head if row.sent_version is None else {**head, "sent_version": row.sent_version}
+
+
 class _JsonRows:
     def __init__(self, stream: TextIO, many_files: bool) -> None:
         self._stream = stream
         self._many_files = many_files
 
     def write(self, row: Row) -> None:
-        head = {
-            **_origin(row, self._many_files),
-            "protocol": row.parsed.protocol.name,
-            "version": row.parsed.version,
-        }
-        text = json.dumps(head, separators=(",", ":"), ensure_ascii=False)
+        text = json.dumps(_head(row, self._many_files), separators=(",", ":"), ensure_ascii=False)
         self._stream.write(f'{text[:-1]},"record":{row.record.model_dump_json()}}}\n')
+
+
+class _FlatJsonRows:
+    """As CSV, with JSON in place of text, and the columns of the row's own version."""
+
+    def __init__(self, stream: TextIO, many_files: bool, lists: Sequence[str]) -> None:
+        self._stream = stream
+        self._many_files = many_files
+        self._lists = lists
+
+    def write(self, row: Row) -> None:
+        names = list(columns_of(row.parsed.protocol.layout(row.parsed.version), "record.", self._lists))
+        head = _head(row, self._many_files)
+        for cells in flat_rows(row.record.model_dump(mode="json"), "record.", self._lists):
+            line = {**head, **{name: cells.get(name) for name in names}}
+            self._stream.write(json.dumps(line, separators=(",", ":"), ensure_ascii=False) + "\n")
 
 
 class _CsvRows:
     """One column for each field of any version, dotted as JSONL nests them; lists are JSON."""
 
-    def __init__(self, stream: TextIO, registry: Registry, many_files: bool) -> None:
+    def __init__(
+        self,
+        stream: TextIO,
+        registry: Registry,
+        many_files: bool,
+        versions: Mapping[str, int] | None,
+        lists: Sequence[str],
+    ) -> None:
         self._many_files = many_files
+        self._lists = lists
         self._columns: dict[str, None] = {}
         for protocol in registry:
-            for version in protocol.versions:
-                self._columns |= dict.fromkeys(columns_of(protocol.layout(version), "record."))
+            wanted = versions.get(protocol.name) if versions is not None else protocol.versions
+            for version in (wanted,) if isinstance(wanted, int) else wanted or ():
+                self._columns |= dict.fromkeys(columns_of(protocol.layout(version), "record.", lists))
         self._writer = csv.writer(stream, lineterminator="\n")
         names = ["file"] if many_files else []
         names += ["packet", "time_ns", "source", "source_port", "destination", "destination_port"]
-        self._writer.writerow([*names, "protocol", "version", *self._columns])
+        names += ["protocol", "version"] if versions is None else ["protocol", "version", "sent_version"]
+        self._writer.writerow([*names, *self._columns])
 
     def write(self, row: Row) -> None:
-        cells = dict(_flat(row.record.model_dump(mode="json"), "record."))
-        self._writer.writerow(
-            [
-                *_origin(row, self._many_files).values(),
-                row.parsed.protocol.name,
-                row.parsed.version,
-                *(_cell(cells.get(name)) for name in self._columns),
-            ]
-        )
-
-
-def columns_of(layout: Layout, prefix: str = "") -> Iterator[str]:
-    """Yield the columns of a record in wire order: dotted for the fields of records inside of it."""
-    for item in layout.fields:
-        if not item.in_record:
-            continue
-        kind = plain(item.type)
-        if isinstance(kind, Layout):
-            yield from columns_of(kind, f"{prefix}{item.label}.")
-        else:
-            yield f"{prefix}{item.label}"
-
-
-def _flat(values: dict[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    for name, value in values.items():
-        yield f"{prefix}{name}", value
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{name}.")
+        head = _head(row, self._many_files).values()
+        for cells in flat_rows(row.record.model_dump(mode="json"), "record.", self._lists):
+            self._writer.writerow([*head, *(_cell(cells.get(name)) for name in self._columns)])
 
 
 def _cell(value: Any) -> Any:
@@ -234,7 +263,8 @@ def _value_text(value: Any) -> str:
     return value.name if isinstance(value, IntEnum) else str(value)
 
 
-def _fault_cells(fault: FaultRow) -> dict[str, Any]:
+def fault_cells(fault: FaultRow) -> dict[str, Any]:
+    """Return the columns of a fault."""
     protocol, _, version = (fault.record or "").partition(" v")
     return {
         **_origin(fault, many_files=True),
@@ -254,7 +284,7 @@ class _JsonFaults:
         self._stream = stream
 
     def write(self, fault: FaultRow) -> None:
-        self._stream.write(json.dumps(_fault_cells(fault), separators=(",", ":"), ensure_ascii=False) + "\n")
+        self._stream.write(json.dumps(fault_cells(fault), separators=(",", ":"), ensure_ascii=False) + "\n")
 
 
 class _CsvFaults:
@@ -268,7 +298,7 @@ class _CsvFaults:
         self._writer.writerow(self.COLUMNS)
 
     def write(self, fault: FaultRow) -> None:
-        cells = _fault_cells(fault)
+        cells = fault_cells(fault)
         self._writer.writerow([cells[name] for name in self.COLUMNS])
 
 

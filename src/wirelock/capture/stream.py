@@ -31,8 +31,12 @@ class Stream:
         self._read = getattr(file, "read1", file.read)  # what is there, where others would wait for more
         self._counts = counts
         self._unpacked: Unpacked | None = None
-        self._buffer, self._at = b"", 0
+        self._into = getattr(file, "readinto", None)
+        self._buffer: bytes | memoryview = b""
+        self._at = 0
         self._first = b""
+        self._drained = False
+        self._problem: CaptureError | None = None
         while len(self._first) < 4 and (more := self._read_file(4 - len(self._first))):
             self._first += more
         counts.compression = kind = compression(self._first)
@@ -43,7 +47,7 @@ class Stream:
     def take(self, size: int) -> bytes:
         """Return the next bytes: fewer than `size` only where the file ends."""
         end = self._at + size
-        data = self._buffer[self._at : end]
+        data = bytes(self._buffer[self._at : end])
         if len(data) == size:
             self._at = end
         else:
@@ -59,6 +63,36 @@ class Stream:
             if not self.take(min(left, PIECE)):
                 break
         return self.byte - start
+
+    @property
+    def ready(self) -> memoryview:
+        """The bytes that were read and not taken yet."""
+        return memoryview(self._buffer)[self._at :]
+
+    def fill(self, into: memoryview) -> bool:
+        """Read into a buffer, behind the bytes that are ready, and go on from there; return whether it grew.
+
+        Waits until the buffer is full or the file ends. What cannot be read is told once the bytes before it
+        are taken.
+        """
+        if self._drained:
+            return False
+        left = self.ready
+        into[: len(left)] = left
+        end = len(left)
+        try:
+            while end < len(into) and (size := self._read_into(into[end:])):
+                end += size
+        except CaptureError as problem:
+            self._problem = problem
+        self._buffer, self._at = into[:end], 0
+        self._drained = end == len(left)
+        return not self._drained
+
+    def advance(self, size: int) -> None:
+        """Pass over bytes that are ready."""
+        self._at += size
+        self.byte += size
 
     def refuse(self, problem: str) -> CaptureError:
         """Return the error that this file is no capture."""
@@ -80,7 +114,7 @@ class Stream:
             self._at = min(left, len(self._buffer))
             if not self._buffer:
                 break
-            pieces.append(self._buffer[: self._at])
+            pieces.append(bytes(self._buffer[: self._at]))
             left -= self._at
         return b"".join(pieces)
 
@@ -91,7 +125,23 @@ class Stream:
             return data
         return self._read_file(size)
 
+    def _read_into(self, into: memoryview) -> int:
+        """Read bytes to where they are wanted; return how many."""
+        if self._unpacked is None and not self._first and self._into is not None and self._problem is None:
+            try:
+                size: int = self._into(into) or 0
+            except OSError as error:
+                raise CaptureError(f"{self.name}: {error.strerror or error}") from error
+            self._counts.file_bytes += size
+            return size
+        size = min(PIECE, len(into))
+        data = self._unpacked.read(size) if self._unpacked else self._file(size)
+        into[: len(data)] = data
+        return len(data)
+
     def _read_file(self, size: int) -> bytes:
+        if self._problem is not None:
+            raise self._problem
         try:
             data: bytes = self._read(size)
         except OSError as error:

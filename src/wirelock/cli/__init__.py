@@ -31,6 +31,7 @@ from wirelock.cli import (
     release,
     show,
     start,
+    stats,
     verify,
 )
 from wirelock.errors import WirelockError
@@ -51,6 +52,7 @@ COMMANDS: Final = (
     show.command,
     start.init,
     start.new_version,
+    stats.command,
     verify.command,
 )
 

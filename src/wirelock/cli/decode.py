@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from wirelock.cli import outputs
 from wirelock.cli.options import (
     as_option,
     opened,
@@ -25,10 +25,8 @@ from wirelock.cli.options import (
 
 if TYPE_CHECKING:
     from wirelock.capture.decode import Selection, Summary
+    from wirelock.capture.sinks import FaultSink, RowSink
     from wirelock.schema.registry import Registry
-
-FORMATS = ("table", "jsonl", "csv")
-_SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".txt": "table", ".log": "table"}
 
 
 @click.command("decode")
@@ -52,15 +50,21 @@ _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".txt": "tabl
     help="Write the rows to FILE (- for standard output, the default).",
 )
 @click.option(
-    "--format", "form", type=click.Choice(FORMATS), help="Of the rows; by the name of FILE unless given."
+    "--format",
+    "form",
+    type=click.Choice(outputs.FORMATS),
+    help="Of the rows; by the name of FILE unless given.",
 )
 @click.option(
     "--faults",
     "fault_target",
     metavar="FILE",
     type=click.Path(path_type=Path, allow_dash=True),
-    help="Write the faults to FILE (.jsonl, .csv, or one line each) and not to standard error.",
+    help="Write the faults to FILE (its ending says how; otherwise one line each) and not to standard error.",
 )
+@outputs.version_option
+@outputs.allow_option
+@outputs.explode_option
 @click.option("--strict", is_flag=True, help="Exit with 1 if there is any fault.")
 @protocols_option
 def command(
@@ -72,116 +76,119 @@ def command(
     target: Path | None,
     form: str | None,
     fault_target: Path | None,
+    wanted: str | None,
+    allow: tuple[str, ...],
+    array: str | None,
     strict: bool,
     protocols: str | None,
 ) -> int:
     """Decode captured packets (pcap, pcapng, in gzip or zstd too) into rows.
 
     Rows go to standard output or -o FILE; faults, with packet, place and reason, and a summary go to
-    standard error. A CAPTURE of - is standard input.
+    standard error. A CAPTURE of - is standard input. Parquet and Arrow have one table a version:
+    FILE.snapshot-v2.parquet, or FILE itself where but one can come out.
     """
     from wirelock.capture.decode import Summary
 
     registry = project_of(protocols).load()
     selection = selection_of(registry, as_version, ports, skip, tunnels)
     refuse_folders(captures)
-    _check_targets(captures, target, fault_target)
+    shaping = outputs.shaping_of(registry, selection, wanted, allow, array)
+    rows_to = None if target is None or str(target) == "-" else target
+    form = form or outputs.format_of(rows_to, "table")
+    outputs.check_targets(captures, rows_to, form, shaping, fault_target)
     summary = Summary()
-    to_stdout = target is None or str(target) == "-"
-    form = form or _format_of(None if to_stdout else target, "table")
     with ExitStack() as stack:
-        _decode_all(
-            stack, captures, registry, selection, summary, None if to_stdout else target, form, fault_target
-        )
-    _print_summary(summary)
+        # Rows are completed first: where that fails there is no file of faults either.
+        faults = outputs.fault_sink(stack, fault_target)
+        rows = outputs.row_sink(stack, rows_to, form, registry, shaping, len(captures) > 1)
+        _decode_all(captures, registry, selection, shaping, summary, rows, faults, rows_to is None)
+    lines = [*summary_lines(summary), *outputs.files_written(rows_to, form, shaping, rows)]
+    click.echo("\n".join(lines), err=True)
     return 1 if strict and summary.faults.total() else 0
 
 
-def _check_targets(captures: tuple[Path, ...], target: Path | None, fault_target: Path | None) -> None:
-    """Refuse to write over a capture that is read, or rows and faults into one file."""
-    targets = [path for path in (target, fault_target) if path is not None and str(path) != "-"]
-    for path in targets:
-        if path.is_file() and any(other.is_file() and path.samefile(other) for other in captures):
-            raise click.UsageError(f"{path} is one of the captures: write to another file")
-    special = target is not None and target.exists() and not target.is_file()
-    if len(targets) == 2 and _same(*targets) and not special:
-        raise click.UsageError(f"{target} cannot take both rows and faults: give two files")
-
-
-def _same(one: Path, other: Path) -> bool:
-    return one.resolve() == other.resolve() or (one.exists() and other.exists() and one.samefile(other))
-
-
-def _format_of(path: Path | None, otherwise: str) -> str:
-    suffix = path.suffix.lower() if path else ""
-    known = {**_SUFFIXES, "": otherwise}
-    if suffix not in known and not (path and path.exists() and not path.is_file()):
-        raise click.UsageError(f"{path} is of no known format: name it .jsonl, .csv or .txt, or say --format")
-    return known.get(suffix, otherwise)
-
-
-def _fault_format(path: Path | None) -> str:
-    return _SUFFIXES.get(path.suffix.lower(), "table") if path else "table"
-
-
 def _decode_all(
-    stack: ExitStack,
     captures: tuple[Path, ...],
     registry: Registry,
     selection: Selection,
+    shaping: outputs.Shaping,
     summary: Summary,
-    target: Path | None,
-    form: str,
-    fault_target: Path | None,
+    rows: RowSink,
+    to_file: FaultSink | None,
+    to_stdout: bool,
 ) -> None:
     from wirelock.capture import decode as decoding
     from wirelock.capture import sinks
+    from wirelock.capture.upgrade import upgraded
 
-    many = len(captures) > 1
-    stdout = sys.stdout
-    rows_to = stdout if target is None else stack.enter_context(sinks.output(target))
-    faults_to = None
-    if fault_target is not None:
-        to_stdout = str(fault_target) == "-"
-        faults_to = stdout if to_stdout else stack.enter_context(sinks.output(fault_target))
-    if target is None and form != "table":  # for programs: the same bytes whatever the locale
-        stdout.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
-    width = (
-        os.get_terminal_size(stdout.fileno()).columns or None if target is None and stdout.isatty() else None
-    )
-    rows = sinks.row_sink(form, rows_to, registry, width, many)
-    to_file = None if faults_to is None else sinks.fault_sink(_fault_format(fault_target), faults_to)
     for path in captures:
         source, name = opened(path)
-        with _progress(name, path, summary.read_bytes, rows_to is stdout) as advance:
+        with progress(name, path, summary.read_bytes, to_stdout) as advance:
             # A bar moves aside for what is written to sys.stderr from now on, not for what was before.
             faults = to_file or sinks.fault_sink("table", sys.stderr)
-            for item in decoding.decode(source, registry, selection, summary, name):
+            if columnar(path, registry, selection, shaping, rows):
+                from wirelock.capture.bulk import decode_columns
+
+                for part in decode_columns(source, registry, selection, summary, name):
+                    for fault in part.faults:
+                        faults.write(fault)
+                    for records in part.records:
+                        rows.write_records(records, name)  # type: ignore[attr-defined]
+                    advance(summary.read_bytes)
+                continue
+            items = decoding.decode(source, registry, selection, summary, name)
+            if shaping.versions is not None:
+                items = upgraded(items, shaping.versions, shaping.allow, summary)
+            for item in items:
                 if isinstance(item, decoding.Row):
                     rows.write(item)
                 else:
                     faults.write(item)
                 advance(summary.read_bytes)
-    if target is None:
-        stdout.flush()
+    if to_stdout:
+        sys.stdout.flush()
+
+
+def columnar(
+    path: Path, registry: Registry, selection: Selection, shaping: outputs.Shaping, rows: RowSink
+) -> bool:
+    """Whether the rows of a capture become columns many at once: those of a table, if it is worth it."""
+    if shaping.versions is not None or not hasattr(rows, "write_records"):
+        return False
+    from wirelock.capture import bulk
+
+    large = str(path) == "-" or not path.is_file() or path.stat().st_size >= bulk.WORTH
+    return large and bulk.can_decode(registry, selection)
 
 
 @contextmanager
-def _progress(name: str, path: Path, before: int, rows_on_stdout: bool) -> Iterator[Any]:
+def progress(name: str, path: Path, before: int, rows_on_stdout: bool) -> Iterator[Any]:
     """Show a bar on a terminal, unless rows are written to it; `before` is what other files had."""
     if not sys.stderr.isatty() or (rows_on_stdout and sys.stdout.isatty()) or str(path) == "-":
         yield lambda done: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
 
-    columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn()
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )  # fmt: skip
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(name, total=path.stat().st_size)
         yield lambda done: progress.update(task, completed=done - before)
 
 
-def _print_summary(summary: Summary) -> None:
+def summary_lines(summary: Summary) -> list[str]:
+    """Return what was in the captures, a line each."""
     from wirelock.capture.sinks import seconds
 
     lines = [f"{summary.packets} packets, {summary.bytes} bytes"]
@@ -200,4 +207,4 @@ def _print_summary(summary: Summary) -> None:
         lines.append(f"{summary.lost_bytes:>8}  bytes of damaged files lost")
     if not summary.faults:
         lines.append("no faults")
-    click.echo("\n".join(lines), err=True)
+    return lines

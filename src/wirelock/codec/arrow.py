@@ -1,8 +1,6 @@
 """Columns -> an Arrow table: a row a record, nested as the record is, without copying what need not be.
 
-Records are structs, arrays are lists, what may be absent is null. A choice is a struct with the name of its
-`case` and a column a case, null in the rows of the others, because few readers know unions. Enumerations and
-flags are their integers, a Mapping its keys; text is UTF-8 whatever it is on the wire.
+The types are those of arrow_types, whatever the columns are stored as.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ from wirelock.layout.nodes import (
     Array,
     Bytes,
     Constant,
+    Float,
     If,
     Layout,
     Mapping,
@@ -31,9 +30,9 @@ if TYPE_CHECKING:
 
     from wirelock.codec.table import Table
 
-__all__ = ["arrow_table"]
+__all__ = ["arrow_struct", "arrow_table"]
 
-INSTALL: Final = "tables of Arrow want pyarrow: pip install 'wirelock[arrow]'"
+INSTALL: Final = "tables of Arrow want pyarrow: pip install 'wirelock[tables]'"
 _LONGEST: Final = (1 << 31) - 1
 
 
@@ -43,108 +42,134 @@ def arrow_table(table: Table, *, derived: bool) -> pyarrow.Table:
         import pyarrow
     except ImportError:
         raise ImportError(INSTALL) from None
-    converter = _Converter(pyarrow, table, derived)
-    names, columns = converter.fields(table.engine.plan.root, len(table))
+    columns, fields = _Converter(table, derived).fields(table.engine.plan.root, len(table), sure=True)
     metadata = {"wirelock.record": table.layout.name, "wirelock.digest": digest(table.layout)}
-    return pyarrow.Table.from_arrays(columns, names=names, metadata=metadata)
+    return pyarrow.Table.from_arrays(columns, schema=pyarrow.schema(fields, metadata))
+
+
+def arrow_struct(table: Table) -> pyarrow.Array:
+    """Return the records of a table as one array, without derived columns, of the type of their layout."""
+    return _Converter(table, False).array(table.engine.plan.root, len(table), sure=True)
 
 
 class _Converter:
-    def __init__(self, pa: Any, table: Table, derived: bool) -> None:
-        self.pa = pa
+    def __init__(self, table: Table, derived: bool) -> None:
+        import pyarrow
+
+        from wirelock.codec import arrow_types
+
+        self.pa: Any = pyarrow
+        self.types = arrow_types
         self.np: Any = numpy_module()
         self.table = table
         self.derived = derived
 
-    def fields(self, node: Node, count: int) -> tuple[list[str], list[Any]]:
-        """Return the names and the arrays of the fields of a record."""
-        names, columns = list(node.labels), [self.array(part, count) for part in node.parts]
+    def fields(self, node: Node, count: int, sure: bool) -> tuple[list[Any], list[Any]]:
+        """Return the arrays of what is held of a record, and its fields of Arrow."""
+        assert isinstance(node.kind, Layout)
+        parts = dict(zip(node.labels, node.parts, strict=True))
+        held = self.types.held(node.kind)
+        columns = [self.array(parts[item.label], count, sure) for item in held]
+        fields = [
+            self.types.field_of(item, sure).with_type(column.type)  # which may have derived columns inside
+            for item, column in zip(held, columns, strict=True)
+        ]
         if self.derived:
             for name in self.table.derived_of(node):
-                names.append(name)
                 path = f"{node.path}.{name}" if node.path else name
                 columns.append(self.pa.array(self.table[path].reshape(-1)))
-        return names, columns
+                fields.append(self.pa.field(name, columns[-1].type, nullable=not sure))
+        return columns, fields
 
-    def array(self, node: Node, count: int) -> Any:
-        """Return the values of a node as one array of Arrow; `count` is how many there are."""
+    def array(self, node: Node, count: int, sure: bool) -> Any:
+        """Return the values of a node as one array; `count` is how many there are.
+
+        What is in something that may be absent is not `sure` to be there.
+        """
         pa, kind = self.pa, node.kind
-        match kind:
-            case Layout() | Sequence():
-                names, columns = self.fields(node, count)
-                names = [name.strip("[]") for name in names]
-                if not columns:
-                    return pa.array([{}] * count, pa.struct([]))
-                return pa.StructArray.from_arrays(columns, names)
-            case Array(count=int(each)):
-                inner = self.array(node.parts[0], count * each)
-                if not each:  # which a list of fixed size cannot be
-                    return pa.ListArray.from_arrays(pa.array([0] * (count + 1), pa.int32()), inner)
-                return pa.FixedSizeListArray.from_arrays(inner, each)
-            case Array():
-                inner = self.array(node.parts[0], self.table.size(node.inside))
-                return pa.ListArray.from_arrays(self._offsets(node), inner)
-            case If() | Optional():
-                there = self.table.raw(node.array) == 1
-                return self._spread(node, there, 0)
-            case Switch() | Select():
-                return self._choice(node, count)
-            case Constant(value=value):
-                return pa.repeat(pa.scalar(value, self._kind_of(value)), count)
-            case Bytes(length=0):
-                return pa.repeat(pa.scalar(b""), count)
-            case Bytes(length=int(length)):
-                octets = pa.py_buffer(self.np.ascontiguousarray(self.table.raw(node.array)))
-                return pa.Array.from_buffers(pa.binary(length), count, [None, octets])
-            case Bytes():
-                return self._octets(node, pa.binary(), count)
-            case Text(encoding=encoding):
-                if encoding in ("ascii", "utf-8"):
-                    return self._octets(node, pa.string(), count)
-                return pa.array(self.table.values(node).reshape(-1).tolist(), pa.string())
-            case Mapping(members=members):
-                found = self.table.raw(node.array)
-                ordered = sorted(members, key=lambda member: member[1])
-                numbers = self.np.array([number for _, number in ordered], found.dtype)
-                places = self.np.searchsorted(numbers, found).astype("i4")
-                return pa.DictionaryArray.from_arrays(places, self._keys([key for key, _ in ordered]))
-        if node.array < 0:
+        wanted = self.types.type_of(kind, sure=sure)
+        if pa.types.is_null(wanted):
             return pa.nulls(count)
-        return pa.array(self.table.array(node).reshape(-1))
+        match kind:
+            case Layout() | Sequence() if pa.types.is_boolean(wanted):  # a record that says nothing
+                return pa.repeat(pa.scalar(True), count)
+            case Layout():
+                columns, fields = self.fields(node, count, sure)
+                return pa.StructArray.from_arrays(columns, fields=fields)
+            case Sequence():
+                columns = [self.array(part, count, sure) for part in node.parts]
+                return self._struct(columns, wanted)
+            case Array():
+                return self._list(node, wanted, count, sure)
+            case If() | Optional():
+                return self._spread(node, self.table.raw(node.array) == 1, 0)
+            case Switch() | Select():
+                return self._choice(node, wanted)
+            case Constant(value=value):
+                return pa.repeat(pa.scalar(value, wanted), count)
+            case Bytes(length=int(length)):
+                offsets = self.np.arange(count + 1, dtype="i4") * self.np.int32(length)
+                return self._octets(offsets, self.table.raw(node.array), wanted, count)
+            case Bytes() | Text(encoding="ascii" | "utf-8"):
+                return self._octets(self._offsets(node), self.table.raw(node.content), wanted, count)
+            case Text():
+                return pa.array(self.table.values(node).reshape(-1).tolist(), wanted)
+            case Mapping(members=members):
+                return self._keys(members, self.table.raw(node.array), wanted)
+            case Float(bits=16):
+                return pa.array(self.table.array(node).reshape(-1).astype("f4"))
+        found = self.table.array(node).reshape(-1)
+        return pa.array(found, wanted)
 
-    def _kind_of(self, value: bytes | int) -> Any:
-        if isinstance(value, bytes):
-            return self.pa.binary()
-        return self.pa.uint64() if value >> 63 > 0 else self.pa.int64()
-
-    def _keys(self, keys: list[str | int]) -> Any:
-        """Return the keys of a Mapping: text where they are not all integers of 64 bits."""
-        try:
-            return self.pa.array(keys)
-        except (OverflowError, self.pa.ArrowException):
-            return self.pa.array(list(map(str, keys)))
+    def _keys(self, members: Any, found: Any, wanted: Any) -> Any:
+        ordered = sorted(members, key=lambda member: member[1])
+        numbers = self.np.array([number for _, number in ordered], found.dtype)
+        places = self.np.searchsorted(numbers, found).astype("i4")
+        keys = [str(key) if self.pa.types.is_string(wanted) else key for key, _ in ordered]
+        return self.pa.array(keys, wanted).take(self.pa.array(places))
 
     def _offsets(self, node: Node) -> Any:
         offsets = self.table.raw(node.array)
-        if int(offsets[-1]) > _LONGEST:
-            told = f"{node.path} has {int(offsets[-1])} elements in all, and Arrow's lists {_LONGEST} at most"
-            raise ValueError(f"{told}: convert fewer records at once")
-        return self.pa.array(offsets.astype("i4"))
+        self._check(node, int(offsets[-1]))
+        return offsets.astype("i4")
 
-    def _octets(self, node: Node, kind: Any, count: int) -> Any:
-        offsets = self._offsets(node).buffers()[1]
-        octets = self.pa.py_buffer(self.table.raw(node.content))
-        return self.pa.Array.from_buffers(kind, count, [None, offsets, octets])
+    def _check(self, node: Node, count: int) -> None:
+        if count > _LONGEST:
+            told = f"{node.path} has {count} elements in all, and Arrow's lists {_LONGEST} at most"
+            raise ValueError(f"{told}: convert fewer records at once")
+
+    def _list(self, node: Node, wanted: Any, count: int, sure: bool) -> Any:
+        kind = node.kind
+        assert isinstance(kind, Array)
+        if isinstance(kind.count, int):
+            self._check(node, count * kind.count)
+            size, offsets = count * kind.count, self.np.arange(count + 1, dtype="i4") * kind.count
+        else:
+            size, offsets = self.table.size(node.inside), self._offsets(node)
+        inner = self.array(node.parts[0], size, sure)
+        listed = self.pa.list_(wanted.value_field.with_type(inner.type))
+        return self.pa.ListArray.from_arrays(self.pa.array(offsets, self.pa.int32()), inner, type=listed)
+
+    def _octets(self, offsets: Any, octets: Any, wanted: Any, count: int) -> Any:
+        buffers = [None, self.pa.py_buffer(offsets), self.pa.py_buffer(self.np.ascontiguousarray(octets))]
+        return self.pa.Array.from_buffers(wanted, count, buffers)
 
     def _spread(self, node: Node, there: Any, number: int) -> Any:
         """Return the values of a case, with nulls where it is not that case."""
         part = node.parts[number]
-        inner = self.array(part, self.table.size(part.dim))
+        inner = self.array(part, self.table.size(part.dim), sure=False)
         return inner.take(self.pa.array(self.table.rank(node), mask=~there))
 
-    def _choice(self, node: Node, count: int) -> Any:
+    def _choice(self, node: Node, wanted: Any) -> Any:
         tags = self.table.raw(node.array)
-        labels = self.pa.array(list(node.labels), self.pa.string())
-        columns = [self.pa.DictionaryArray.from_arrays(tags.astype("i4"), labels)]
-        columns += [self._spread(node, tags == number, number) for number in range(len(node.parts))]
-        return self.pa.StructArray.from_arrays(columns, ["case", *node.labels])
+        assert isinstance(node.kind, Switch | Select)
+        labels = self.pa.array(list(self.types.case_labels(node.kind)), self.pa.string())
+        columns = [labels.take(self.pa.array(tags))]
+        for number, part in enumerate(node.parts):
+            if not self.types.is_absent(part.kind):
+                columns.append(self._spread(node, tags == number, number))
+        return self._struct(columns, wanted)
+
+    def _struct(self, columns: list[Any], wanted: Any) -> Any:
+        fields = [field.with_type(column.type) for field, column in zip(wanted, columns, strict=True)]
+        return self.pa.StructArray.from_arrays(columns, fields=fields)

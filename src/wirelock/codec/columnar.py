@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-__all__ = ["ColumnarEngine", "Every", "Filled", "Spans", "numpy_module"]
+__all__ = ["ColumnarEngine", "Every", "Filled", "Spans", "compiled_module", "numpy_module"]
 
 LOG: Final = logging.getLogger("wirelock.columnar")
 INSTALL: Final = "columns want numba and numpy: pip install 'wirelock[columnar]'"
@@ -281,19 +281,28 @@ def _plain(layout: Layout, text: str) -> Any:
 
 
 def _compiled(layout: Layout, source: str) -> Any:
-    """Return the module of the source, from its file in the cache folder."""
+    """Return the module of the source of a layout."""
+    stem = f"columns_{digest(layout).partition(':')[2][:16]}"
+    return compiled_module(f"columns of {layout.name}", stem, source)
+
+
+def compiled_module(title: str, stem: str, source: str) -> Any:
+    """Return the module of a source that numba compiles, from its file in the cache folder.
+
+    `title` says what it is, `stem` is in the name of its file. Raises ImportError without numba.
+    """
     try:
         import numba
     except ImportError:
         raise ImportError(INSTALL) from None
     versions = (__version__, numba.__version__, sys.version, source)
     key = hashlib.sha256("\0".join(versions).encode()).hexdigest()[:16]
-    name = f"wirelock_columns_{digest(layout).partition(':')[2][:16]}_{key}"
+    name = f"wirelock_{stem}_{key}"
     if name in sys.modules:
         return sys.modules[name]
     file = _stored(name, source)
     if not list((file.parent / "__pycache__").glob(f"{name}.*.nbi")):
-        LOG.info("compiling columns of %s into %s: once, then from there", layout.name, file.parent)
+        LOG.info("compiling %s into %s: once, then from there", title, file.parent)
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -13,7 +13,7 @@ from wirelock.layout.nodes import Computed, Constant, Field, If, Layout, Mapping
 from wirelock.layout.operators import evaluate
 from wirelock.layout.terms import Index, Length, Path
 
-__all__ = ["implied"]
+__all__ = ["implied", "looked_up"]
 
 
 def implied(
@@ -37,18 +37,18 @@ def implied(
     if item.derived is None:
         return LEFT_OUT if isinstance(kind, If | Switch) else None
 
-    value = int(evaluate(item.derived, lambda wanted: _look(wanted, layout, record, outer, left_out)))
+    value = int(evaluate(item.derived, lambda wanted: looked_up(wanted, layout, record, outer, left_out)))
     return bool(value) if isinstance(kind, Computed) and kind.boolean else value
 
 
-def _look(
+def looked_up(
     wanted: Path | Length | Index,
     layout: Layout,
     record: Any,
     outer: Callable[[Path | Length | Index], Any],
-    left_out: Callable[[Any], bool],
+    left_out: Callable[[Any], bool] = lambda value: False,
 ) -> Any:
-    """Return what an expression of this layout finds at a path, for `implied`."""
+    """Return what an expression of this layout finds at a path, given what `implied` is given."""
     if isinstance(wanted, Index):
         return outer(wanted)
     path = wanted.path if isinstance(wanted, Length) else wanted
@@ -66,9 +66,9 @@ def _look(
             if isinstance(beyond, Index):
                 return outer(beyond)
             way = beyond.path if isinstance(beyond, Length) else beyond
-            return _look(_alike(beyond, way.up - 1, way.names), layout, record, outer, left_out)
+            return looked_up(_alike(beyond, way.up - 1, way.names), layout, record, outer, left_out)
 
-        return _look(_alike(wanted, 0, path.names[1:]), inner, found, around, left_out)
+        return looked_up(_alike(wanted, 0, path.names[1:]), inner, found, around, left_out)
     if isinstance(wanted, Length):
         return len(found)
     if isinstance(kind := valued(part.type), Mapping):

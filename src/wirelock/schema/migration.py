@@ -128,6 +128,12 @@ class Migrations:
 
         Nothing is computed where a step is missing, or loses what `allow` does not name.
         """
+        for start, end, step in self.steps(version, target, allow):
+            record = self.take(record, start, end, step)
+        return record
+
+    def steps(self, version: int, target: int, allow: Collection[str]) -> list[tuple[int, int, _Step]]:
+        """Return the steps from a version to another. Raises MigrationError as migrate does."""
         allow = (allow,) if isinstance(allow, str) else allow
         steps = list(self._steps(version, target))
         for start, end, step in steps:
@@ -137,9 +143,7 @@ class Migrations:
                 raise MigrationError(
                     self._label(start, end), f"the step loses {', '.join(lost)}", f"allow it by name: {names}"
                 )
-        for start, end, step in steps:
-            record = self.take(record, start, end, step)
-        return record
+        return steps
 
     def _steps(self, version: int, target: int) -> Iterator[tuple[int, int, _Step]]:
         at, to = self.versions.index(version), self.versions.index(target)

@@ -1,0 +1,1 @@
+"""Decoded captures as Arrow tables, and the files that hold them."""

@@ -1,0 +1,186 @@
+"""Decoded captures -> statistics: what came when, and what each field of each version costs.
+
+Kept in bounded memory: counts by field, and by interval of time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from wirelock.capture.bandwidth import Bandwidth, FieldCost
+from wirelock.capture.datagrams import Datagram
+from wirelock.capture.decode import FaultRow, Row, Summary
+from wirelock.capture.files import Packet
+from wirelock.capture.timeline import Timeline
+from wirelock.schema.registry import Protocol
+
+__all__ = ["INTERVALS", "Statistics", "VersionCost"]
+
+INTERVALS: Final = 120
+"""The intervals of time at most."""
+
+
+@dataclass(slots=True)
+class VersionCost:
+    """What the records of one version cost: payload bits in all, and by field."""
+
+    protocol: Protocol
+    version: int
+    datagrams: int
+    records: int
+    bits: int
+    skipped: int
+    """Bits before the first record, of those of `bits`."""
+    fields: list[FieldCost]
+
+    @property
+    def label(self) -> str:
+        """Such as `snapshot v1`."""
+        return self.protocol.label(self.version)
+
+
+class _Version:
+    """The records of one version while they come."""
+
+    def __init__(self, protocol: Protocol, version: int) -> None:
+        self.protocol, self.version = protocol, version
+        self.bandwidth = Bandwidth(protocol.layout(version))
+        self.datagrams = 0
+        self.skipped = 0
+
+
+class Statistics:
+    """Takes what decode yields, and the packets that it saw.
+
+    `skip` is how many bytes of each payload stand before its first record.
+    """
+
+    def __init__(self, summary: Summary, skip: int = 0) -> None:
+        self.summary = summary
+        self.timeline = Timeline(INTERVALS)
+        self.faulty_bytes = 0
+        """Payload bytes of datagrams that are no records, or behind the last record that is one."""
+        self._skip = skip
+        self._versions: dict[tuple[str, int], _Version] = {}
+        self._datagram: Datagram | None = None
+        self._used = 0
+        self._time_ns: int | None = None
+
+    def see(self, packet: Packet) -> None:
+        """Count a packet, before what came of it."""
+        self._time_ns = packet.time_ns
+        interval = self.timeline.at(packet.time_ns)
+        interval.packets += 1
+        interval.bytes += packet.captured
+
+    def take(self, items: Iterable[Row | FaultRow]) -> None:
+        """Count rows and faults."""
+        for item in items:
+            if isinstance(item, Row):
+                self._row(item)
+            else:
+                self._fault(item)
+
+    def _row(self, row: Row) -> None:
+        protocol, version, record = row.parsed
+        found = self._versions.get((protocol.name, version))
+        if found is None:
+            found = self._versions[protocol.name, version] = _Version(protocol, version)
+        payload = row.datagram.payload
+        if row.datagram is not self._datagram:
+            self._datagram, self._used = row.datagram, self._skip
+            found.datagrams += 1
+            found.skipped += 8 * self._skip
+        data = record.build() if protocol.repeats else payload[self._skip :]
+        self._used += len(data)
+        found.bandwidth.add(record, data)
+        self.timeline.at(row.datagram.time_ns).counts["record", row.parsed.label] += 1
+
+    def _fault(self, fault: FaultRow) -> None:
+        time_ns = self._time_ns if fault.datagram is None else fault.datagram.time_ns
+        self.timeline.at(time_ns).counts["fault", fault.code] += 1
+        if fault.datagram is not None:
+            used = self._used if fault.datagram is self._datagram else 0
+            self.faulty_bytes += len(fault.datagram.payload) - used
+            self._datagram, self._used = fault.datagram, len(fault.datagram.payload)
+
+    def versions(self) -> list[VersionCost]:
+        """Return what each version costs, in the order of their names."""
+        return [
+            VersionCost(
+                found.protocol,
+                found.version,
+                found.datagrams,
+                found.bandwidth.records,
+                found.bandwidth.bits + found.skipped,
+                found.skipped,
+                found.bandwidth.costs(),
+            )
+            for _, found in sorted(self._versions.items())
+        ]
+
+    def rate(self, bits: float) -> float | None:
+        """Return bits a second, over the time from the first datagram to the last; None without such."""
+        duration = self.summary.duration_ns
+        return None if not duration else bits * 1e9 / duration
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all of it as JSON has it; counts of nanoseconds are strings, as in all JSON of ours."""
+        summary, timeline = self.summary, self.timeline
+        duration = summary.duration_ns
+        return {
+            "files": summary.files,
+            "packets": summary.packets,
+            "bytes": summary.bytes,
+            "first_ns": None if summary.first_ns is None else str(summary.first_ns),
+            "duration_ns": None if duration is None else str(duration),
+            "datagrams": summary.datagrams,
+            "foreign": summary.foreign,
+            "other_ports": summary.other_ports,
+            "other_traffic": dict(sorted(summary.other_traffic.items())),
+            "records": dict(sorted(summary.records.items())),
+            "faults": dict(sorted(summary.faults.items())),
+            "faulty_bytes": self.faulty_bytes,
+            "interval_ns": str(timeline.width_ns),
+            "over_time": [
+                {
+                    "start_ns": str(start),
+                    "packets": interval.packets,
+                    "bytes": interval.bytes,
+                    "records": _named(interval.counts, "record"),
+                    "faults": _named(interval.counts, "fault"),
+                }
+                for start, interval in timeline.intervals()
+            ],
+            "without_time": timeline.untimed.packets,
+            "bandwidth": [self._version_json(found) for found in self.versions()],
+        }
+
+    def _version_json(self, found: VersionCost) -> dict[str, Any]:
+        return {
+            "protocol": found.protocol.name,
+            "version": found.version,
+            "datagrams": found.datagrams,
+            "records": found.records,
+            "payload_bits": found.bits,
+            "skipped_bits": found.skipped,
+            "bits_per_second": self.rate(found.bits),
+            "fields": [
+                {
+                    "path": cost.path,
+                    "part": cost.part,
+                    "type": cost.type,
+                    "values": cost.values,
+                    "bits": cost.bits,
+                    "share": cost.bits / found.bits,
+                    "bits_per_second": self.rate(cost.bits),
+                }
+                for cost in found.fields
+            ],
+        }
+
+
+def _named(counts: Any, kind: str) -> dict[str, int]:
+    return {name: count for (of, name), count in sorted(counts.items()) if of == kind}
