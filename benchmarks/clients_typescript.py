@@ -3,8 +3,7 @@
 Both run in one Node process (clients/time.ts), which compares their bytes before it measures them round by
 round. Which code V8 makes of either depends on when its compiler threads come to run: so several processes do
 that, one after the other. Figures are medians over rounds, then over processes; nothing here passes or fails
-by time. `--compiler` names a folder into which npm
-has installed typescript and @types/node.
+by time. `--compiler` names a folder into which npm has installed typescript and @types/node.
 """
 
 from __future__ import annotations

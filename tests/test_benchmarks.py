@@ -6,18 +6,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.export.toolchain_typescript import installed
+
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs/performance.md").read_text("utf-8")
 
 
-def tables(script: str) -> list[list[str]]:
+def tables(script: str, *options: str) -> list[list[str]]:
     """Run a benchmark with few samples and return the first cells of its tables, a list for each."""
     run = subprocess.run(
-        [sys.executable, f"benchmarks/{script}.py", "--quick", "--markdown"],
+        [sys.executable, f"benchmarks/{script}.py", "--quick", "--markdown", *options],
         cwd=ROOT, capture_output=True, text=True,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
-    blocks = [block.splitlines() for block in run.stdout.split("\n\n")]
+    blocks = [block.splitlines() for block in run.stdout.strip().split("\n\n")]
     return [[line.split("|")[1].strip() for line in block] for block in blocks if block[0].startswith("| ")]
 
 
@@ -37,6 +39,12 @@ def test_records_beside_other_libraries() -> None:
 
 def test_columns_beside_other_ways() -> None:
     for rows in tables("columnar"):
+        assert rows == rows_of_the_page(rows[0])
+
+
+def test_exported_codecs_beside_code_by_hand() -> None:
+    compiler = installed("typescript-5")
+    for rows in (*tables("clients_c"), *tables("clients_typescript", "--compiler", str(compiler))):
         assert rows == rows_of_the_page(rows[0])
 
 
