@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.export.toolchain_typescript import installed
+from tests.export.languages import installed
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs/performance.md").read_text("utf-8")

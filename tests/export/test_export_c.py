@@ -1,121 +1,20 @@
-"""Codecs in C: golden files, quaternions and random layouts, as the compilers of C and C++ run them."""
+"""What is true of C alone: one header that is C++ too, others beside it, arenas, and long hellos."""
 
 from __future__ import annotations
 
 import json
-import platform
 import subprocess
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
-from construct import Const, CString, Int8ub, Struct
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 
 from protocol import PROTOCOLS
-from tests.export.machine import Machine
-from tests.export.test_export_read import wanted
-from tests.export.toolchain_c import CHECKED, COMPILERS, EXCESS, FASTEST, ask, build
-from tests.strategies import layouts, lowered, mutated, name_layout, samples
-from wirelock import Protocol, Record, derived, quaternion
-from wirelock.errors import DecodeError, ExportError
+from tests.export.languages import COMPILERS, WAYS, ask, compile_c
 from wirelock.export.c.codec import export
-from wirelock.export.lower.declare import program, program_of
-from wirelock.golden.vectors import read
-from wirelock.layout.walk import walk
+from wirelock.export.lower.declare import program
 
-FIXTURES = sorted(Path("fixtures").glob("*/v*.json"))
 PROGRAM = program(PROTOCOLS, target="c")
-BUILDS = [(compiler, flags) for compiler in COMPILERS for flags in (CHECKED, FASTEST)]
-if platform.machine() in ("x86_64", "AMD64"):
-    BUILDS.append(("gcc", EXCESS))
-
-
-@pytest.fixture(scope="module", params=BUILDS, ids=lambda item: "".join((item[0], *item[1][:2])))
-def runner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    compiler, flags = request.param
-    return build(export(PROGRAM, "game", tests=True), tmp_path_factory.mktemp("c"), compiler, flags)
-
-
-def test_golden_files_hold(runner: list[str]) -> None:
-    tests = 0
-    for path in FIXTURES:
-        file = read(path)
-        tests += len(file.poses) + sum(len(case.promises) or 1 for case in file.cases)
-    found = subprocess.run([*runner, "golden", *map(str, FIXTURES)], capture_output=True, text=True)
-    assert (found.returncode, found.stderr) == (0, ""), found.stdout[:2000]
-    lines = found.stdout.splitlines()
-    assert (lines[0], lines[-1]) == ("TAP version 14", f"1..{tests}")
-    assert sum(line.startswith("ok ") for line in lines) == tests
-
-
-def test_quaternions_are_those_of_the_library_to_the_last_bit(runner: list[str]) -> None:
-    """100 000 of any length and near ties, each encoded, and what comes out decoded."""
-    random = np.random.default_rng(5)
-    given = random.standard_normal((100_000, 4)).astype(np.float32)
-    given[::5] *= np.float32(1e-6)
-    given[1::5, 1] = given[1::5, 0]
-    given[2::5] = np.sign(given[2::5]) * (0.5 + random.integers(-3, 4, (20_000, 4)) * 2.0**-16)
-    words = given.view(np.uint32)
-    encoded = ask(runner, (f"encode 16 0 {x:08x} {y:08x} {z:08x} {w:08x}" for x, y, z, w in words.tolist()))
-    packets = quaternion.encode_array(given, on_error="mask")
-    rows = ["fault out-of-range" if row[0] is None else f"ok {_spaced(row)}" for row in packets.tolist()]
-    assert encoded == rows
-    kept = packets.compressed().reshape(-1, 4)
-    decoded = ask(runner, (f"decode 16 0 {_spaced(row)}" for row in kept.tolist()))
-    bits = quaternion.decode_array(kept).view(np.uint32)
-    assert decoded == [f"ok {x:08x} {y:08x} {z:08x} {w:08x}" for x, y, z, w in bits.tolist()]
-
-
-@pytest.mark.parametrize("canonical", [False, True])
-@pytest.mark.parametrize("bits", [4, 5, 9, 15, 16])
-def test_widths_and_the_canonical_form(runner: list[str], bits: int, canonical: bool) -> None:
-    random = np.random.default_rng(bits)
-    limit = quaternion.width(bits).limit
-    packets = np.column_stack([random.integers(-1, 5, 400), random.integers(-limit - 1, limit + 2, (400, 3))])
-    packets[::2, 1:] = np.round(packets[::2, 1:] * 0.7)
-    answers = ask(runner, (f"decode {bits} {canonical:d} {_spaced(row)}" for row in packets.tolist()))
-    assert answers == [_decoded(row, bits, canonical) for row in packets.tolist()]
-    quaternions = [answer.removeprefix("ok ") for answer in answers if answer.startswith("ok")]
-    again = ask(runner, (f"encode {bits} {canonical:d} {words}" for words in quaternions))
-    assert again == [f"ok {_spaced(_encoded(words, bits, canonical))}" for words in quaternions]
-
-
-def _spaced(numbers: Any) -> str:
-    return " ".join(map(str, numbers))
-
-
-def _decoded(packet: list[int], bits: int, canonical: bool) -> str:
-    try:
-        found = quaternion.decode(*packet, bits=bits, canonical=canonical)
-    except DecodeError as error:
-        return f"fault {error.code}"
-    return "ok " + " ".join(f"{word:08x}" for word in np.float32(found).view(np.uint32))
-
-
-def _encoded(words: str, bits: int, canonical: bool) -> tuple[int, ...]:
-    floats = np.array([int(word, 16) for word in words.split()], np.uint32).view(np.float32)
-    return quaternion.encode(*floats.tolist(), bits=bits, canonical=canonical)
-
-
-HELLO = PROTOCOLS["snapshot"].hello().to_json()
-OTHER = HELLO.replace('"tick":"', '"tick":"0000')  # no fingerprint has twelve digits
-PEERS = [
-    (HELLO, "ok 3"),
-    (HELLO.replace('"3":', '"4":'), "ok 2"),
-    (HELLO.replace("snapshot", "other"), "fault -"),
-    (OTHER, "fault -"),
-    (HELLO[:-1], "fault -"),
-    ("[" * 200 + "]" * 200, "fault -"),
-]
-
-
-@pytest.mark.parametrize(("hello", "answer"), PEERS, ids=range(len(PEERS)))
-def test_negotiation(runner: list[str], hello: str, answer: str) -> None:
-    assert ask(runner, [f"negotiate snapshot {hello}"]) == [answer]
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
@@ -126,8 +25,8 @@ def test_two_headers_stand_beside_each_other(compiler: str, tmp_path: Path) -> N
     source = (
         f"{includes}int main(void)\n{{\n    return OLD_ROTATION_V1_SIZE - NEW_GAME_ROTATION_V1_SIZE;\n}}\n"
     )
-    command = build({**files, "both_test.c": source}, tmp_path, compiler, ("-O1",))
-    assert subprocess.run(command).returncode == 0
+    command = compile_c({**files, "both_test.c": source}, tmp_path, compiler, ("-O1",))
+    assert subprocess.run([command]).returncode == 0
 
 
 FACE = """
@@ -196,8 +95,8 @@ def test_what_a_program_is_told(compiler: str, tmp_path: Path) -> None:
     octets = "'W', 'S', 2, 0, 0, 0, 0, 2, 0, " + 2 * entity
     steps = "\n    ".join(f"tell({step}, &fault);" for step, _ in STEPS)
     source = FACE.replace("SNAPSHOT}", f"{octets}}}").replace("STEPS", steps)
-    command = build({**export(PROGRAM, "game", tests=False), "face_test.c": source}, tmp_path, compiler)
-    found = subprocess.run(command, capture_output=True, text=True)
+    command = compile_c({**export(PROGRAM, "game", tests=False), "face_test.c": source}, tmp_path, compiler)
+    found = subprocess.run([command], capture_output=True, text=True)
     assert found.stdout.splitlines() == [told for _, told in STEPS], found.stderr
 
 
@@ -207,102 +106,9 @@ def test_a_hello_may_be_longer_than_a_literal(tmp_path: Path) -> None:
     ours = {"fingerprint": "0" * 16, "parts": parts}
     others = {"fingerprint": "1" * 16, "parts": {**parts, "field1": "f" * 8}}
     hello = {"wirelock_hello": 1, "protocol": "rotation", "versions": {"1": ours}}
-    protocol = replace(PROGRAM.protocols[0], hello=json.dumps(hello))
-    made = replace(PROGRAM, protocols=(protocol, *PROGRAM.protocols[1:]))
-    command = build(export(made, "game", tests=True), tmp_path)
+    made = program([PROTOCOLS["rotation"]], target="c")
+    made = replace(made, protocols=(replace(made.protocols[0], hello=json.dumps(hello)),))
+    command = WAYS["gcc"].runner(export(made, "game", tests=True), tmp_path)
     asked = [json.dumps({**hello, "versions": {"1": version}}) for version in (ours, others)]
     answers = ask(command, (f"negotiate rotation {text}" for text in asked))
     assert answers == ["ok 1", "fault field1"]
-
-
-class Ping(
-    Record, layout=Struct("magic" / Const(b"PI"), "version" / Const(1, Int8ub), "text" / CString("utf-8"))
-):
-    magic: bytes = derived()
-    version: int = derived()
-    text: str
-
-
-PINGS = Protocol("ping", {1: Ping}, tag=("magic", "version"), repeats=True)
-ONE = b"PI\1a\0"
-DATAGRAMS = [ONE, 2 * ONE, b"", ONE + b"PI", ONE + b"XX\1", ONE + b"PI\2", ONE[:-1], ONE + ONE[:-1], b"X"]
-ALL = """
-#include <stdio.h>
-#include <stdlib.h>
-#include "game.h"
-
-int main(int count, char **words)
-{
-    uint8_t data[64];
-    size_t size = 0, at = 0, number = 0;
-    game_ping_record record;
-    game_fault fault;
-    for (; count == 2 && words[1][2 * size] != 0; size++) {
-        const char digits[] = {words[1][2 * size], words[1][2 * size + 1], 0};
-        data[size] = (uint8_t)strtol(digits, NULL, 16);
-    }
-    do {
-        if (!game_ping_protocol_next(data, size, &at, number, &record, &fault)) {
-            printf("%s %d %s\\n", fault.code, (int)fault.byte, fault.path);
-            return 0;
-        }
-        number++;
-    } while (at < size);
-    printf("%d\\n", (int)number);
-    return 0;
-}
-"""
-
-
-def test_the_records_of_a_datagram(tmp_path: Path) -> None:
-    files = export(program([PINGS], target="c"), "game", tests=False)
-    command = build({**files, "all_test.c": ALL}, tmp_path)
-    for datagram in DATAGRAMS:
-        try:
-            wanted = str(len([*PINGS.parse_all(datagram)]))
-        except DecodeError as error:
-            wanted = f"{error.code} {error.byte} {error.path}"
-        found = subprocess.run([*command, datagram.hex()], capture_output=True, text=True)
-        assert found.stdout == f"{wanted}\n", (datagram, found.stderr)
-
-
-@settings(
-    max_examples=2,
-    deadline=None,
-    phases=[Phase.generate],
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
-)
-@given(st.data())
-def test_random_layouts_read_as_the_engines_do(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
-    """Verdict, code, byte, bit, path, the bytes again and the record as JSON: eight layouts a program."""
-    drawn: dict[str, Any] = {}
-    requests: list[tuple[str, bytes]] = []
-    while len(drawn) < 8:
-        layout, _ = name_layout(data.draw(lowered(walk(data.draw(layouts())))))
-        name = f"layout{len(drawn)}"
-        try:
-            program_of({name: layout}, target="c")
-        except ExportError:
-            continue
-        drawn[name] = layout
-        octets = data.draw(samples(layout))[0]
-        tries = [octets, octets + b"\0", *(data.draw(mutated(octets)) for _ in range(4))]
-        requests += [(name, item) for item in [*tries, *(octets[:end] for end in range(len(octets))[:24])]]
-    made = program_of(drawn, target="c")
-    command = build(export(made, "codec", tests=True), tmp_path_factory.mktemp("layouts"))
-    answers = ask(command, (f"parse {name}/v1 {octets.hex() or '-'}" for name, octets in requests))
-    machine, records = Machine(made), {item.name: item.versions[0].record for item in made.protocols}
-    for (name, octets), answer in zip(requests, answers, strict=True):
-        fault = wanted(drawn[name], octets)
-        if fault is None:
-            held, _ = machine.parse(records[name], octets)
-            assert held is not None
-            told = machine.tell(held).replace(", ", ",").replace(": ", ":")
-            verdict, again, record = answer.split(" ", 2)
-            assert (verdict, again) == ("ok", octets.hex() or "-"), answer
-            assert record.replace(", ", ",").replace(": ", ":") == told
-        else:
-            places = ("-" if place is None else str(place) for place in (fault.byte, fault.bit))
-            assert answer == " ".join(["fault", fault.code, *places, fault.path or "-"]), octets.hex()

@@ -6,7 +6,6 @@ Each sends the other whole and spoiled packets, and both come to the same verdic
 from __future__ import annotations
 
 import json
-import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ from typing import Any
 import pytest
 
 from protocol import PROTOCOLS
-from tests.export import toolchain_typescript
+from tests.export.languages import WAYS
 from wirelock import DecodeError, Protocol
 from wirelock.export.targets import export
 
@@ -28,10 +27,7 @@ CLIENT = Path(__file__).with_name("contract_client.ts")
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     files = export(PROTOCOLS, "typescript") | {"client.ts": CLIENT.read_text("utf-8")}
-    folder = toolchain_typescript.compiled(files, tmp_path_factory.mktemp("client"))
-    node = shutil.which("node")
-    assert node is not None
-    return [node, str(folder / "client.js")]
+    return WAYS["node"].runner(files, tmp_path_factory.mktemp("client"))
 
 
 @contextmanager

@@ -1,253 +1,32 @@
-"""Codecs in C#: golden files, quaternions, random layouts and a client, on Mono and on CoreCLR."""
+"""What is true of C# alone: casts that round, a client's view of the code, names, and doc comments."""
 
 from __future__ import annotations
 
-import json
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from construct import Array, Const, Int8ub, Int16sb, Int16ub, Struct
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 
 from protocol import PROTOCOLS
-from tests.export.machine import Machine
-from tests.export.test_export_read import wanted
-from tests.export.toolchain_csharp import RUNTIMES, STRICT, ask, build
-from tests.strategies import layouts, lowered, mutated, name_layout, samples
+from tests.export.languages import SHARP, STRICT, WAYS, ask, compile_csharp, run
 from wirelock import Protocol, Record, derived, quaternion
-from wirelock.errors import DecodeError, ExportError, NegotiationError
 from wirelock.export.csharp.codec import export
-from wirelock.export.lower.declare import program, program_of
-from wirelock.golden.vectors import read
-from wirelock.layout.walk import walk
-
-FIXTURES = sorted(Path("fixtures").glob("*/v*.json"))
-FILES = export(program(PROTOCOLS, target="csharp"), "game", tests=True)
-
-
-@pytest.fixture(scope="module", params=RUNTIMES)
-def runner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    return build(FILES, tmp_path_factory.mktemp("csharp"), request.param)
-
-
-def golden(runner: list[str], *paths: Path) -> tuple[int, list[str]]:
-    found = subprocess.run([*runner, "golden", *map(str, paths)], capture_output=True, text=True)
-    return found.returncode, found.stdout.splitlines()
-
-
-def test_golden_files_hold(runner: list[str]) -> None:
-    files = [read(path) for path in FIXTURES]
-    tests = sum(len(file.poses) + sum(len(case.promises) or 1 for case in file.cases) for file in files)
-    code, lines = golden(runner, *FIXTURES)
-    assert code == 0, [line for line in lines if not line.startswith("ok ")]
-    assert (lines[0], lines[-1]) == ("TAP version 14", f"1..{tests}")
-    assert sum(line.startswith("ok ") for line in lines) == tests
-    assert "ok 1 - rotation/v1 article-fixed-sample decode-old" in lines
-
-
-SPOILED = [
-    ('"a": -16363', '"a": -16364', "article-fixed-sample decode-old"),
-    ('"code": "truncated"', '"code": "constant"', "invalid"),
-    ('"byte": 3', '"byte": 2', "invalid"),
-    ('"bdce9d34", "3f687135"]', '"bdce9d34", "3f687136"]', "decode-article-sample decode"),
-]
-
-
-@pytest.mark.parametrize(("old", "new", "case"), SPOILED, ids=[new for _, new, _ in SPOILED])
-def test_a_golden_file_that_does_not_hold_fails(
-    runner: list[str], tmp_path: Path, old: str, new: str, case: str
-) -> None:
-    text = Path("fixtures/rotation/v1.json").read_text("utf-8")
-    assert old in text
-    path = tmp_path / "v1.json"
-    path.write_text(text.replace(old, new, 1), "utf-8")
-    code, lines = golden(runner, path)
-    failed = [number for number, line in enumerate(lines) if line.startswith("not ok ")]
-    assert (code, len(failed)) == (1, 1)
-    assert case in lines[failed[0]]
-    assert [line.split(":")[0] for line in lines[failed[0] + 1 :][:4]] == [
-        "  ---",
-        "  found",
-        "  wanted",
-        "  ...",
-    ]
-
-
-@pytest.mark.parametrize(
-    "text", ["", "{}", '{"format": "wirelock-golden/1", "protocol": "chess", "version": 1}']
-)
-def test_a_file_that_cannot_be_run_is_no_success(runner: list[str], tmp_path: Path, text: str) -> None:
-    (tmp_path / "v1.json").write_text(text)
-    assert [golden(runner, tmp_path / name)[0] for name in ("v1.json", "v2.json")] == [2, 2]
-
-
-def test_quaternions_are_those_of_the_library_to_the_last_bit(runner: list[str]) -> None:
-    """100 000 of any length and near ties, each encoded, and what comes out decoded."""
-    random = np.random.default_rng(7)
-    given = random.standard_normal((100_000, 4)).astype(np.float32)
-    given[::5] *= np.float32(1e-6)
-    given[1::5, 1] = given[1::5, 0]
-    given[2::5] = np.sign(given[2::5]) * (0.5 + random.integers(-3, 4, (20_000, 4)) * 2.0**-16)
-    encoded = ask(runner, (f"encode 16 0 {_words(row)}" for row in given))
-    packets = quaternion.encode_array(given, on_error="mask")
-    assert encoded == [
-        "fault out-of-range" if row[0] is None else f"ok {_spaced(row)}" for row in packets.tolist()
-    ]
-    kept = packets.compressed().reshape(-1, 4)
-    decoded = ask(runner, (f"decode 16 0 {_spaced(row)}" for row in kept.tolist()))
-    assert decoded == [f"ok {_words(row)}" for row in quaternion.decode_array(kept)]
+from wirelock.export.lower.declare import program
 
 
 def test_the_sum_of_squares_in_one_expression_gives_other_bytes(tmp_path: Path) -> None:
     """Where a runtime computes with floats in binary64, only casts and stores make it round each step."""
-    source = FILES["SmallestThree.cs"]
+    files = export(program(PROTOCOLS, target="csharp"), "game", tests=True)
+    source = files["SmallestThree.cs"]
     start, end = source.index("float xx = "), source.index("return (float)(xy + zw);")
     spoiled = f"{source[:start]}float xy = (x * x) + (y * y) + ((z * z) + (w * w)), zw = 0;\n{source[end:]}"
     given = np.random.default_rng(1).standard_normal((100_000, 4)).astype(np.float32)
-    packets = [f"ok {_spaced(row)}" for row in quaternion.encode_array(given).tolist()]
-    command = build({**FILES, "SmallestThree.cs": spoiled}, tmp_path, "mono-wide")
-    found = ask(command, (f"encode 16 0 {_words(row)}" for row in given))
+    packets = ["ok {} {} {} {}".format(*row) for row in quaternion.encode_array(given).tolist()]
+    command = WAYS["mono-wide"].runner({**files, "SmallestThree.cs": spoiled}, tmp_path)
+    words = given.view(np.uint32).tolist()
+    found = ask(command, ("encode 16 0 {:08x} {:08x} {:08x} {:08x}".format(*row) for row in words))
     assert 0 < sum(map(str.__ne__, found, packets)) < 100
-
-
-def test_widths_and_the_canonical_form(runner: list[str]) -> None:
-    random = np.random.default_rng(8)
-    packets: list[tuple[int, bool, list[int]]] = []
-    for bits in range(4, 17):
-        limit = quaternion.width(bits).limit
-        kept = random.integers(-limit - 1, limit + 2, (600, 3))
-        some = np.column_stack([random.integers(-1, 5, 600), kept])
-        some[::2, 1:] = np.round(some[::2, 1:] * 0.7)
-        some[::3, 1] = -some[::3, 2]
-        packets += [(bits, canonical, row) for row in some.tolist() for canonical in (False, True)]
-    answers = ask(runner, (f"decode {bits} {form:d} {_spaced(row)}" for bits, form, row in packets))
-    assert answers == [_decoded(row, bits, form) for bits, form, row in packets]
-    found = [
-        (bits, form, answer.removeprefix("ok "))
-        for (bits, form, _), answer in zip(packets, answers, strict=True)
-        if answer.startswith("ok ")
-    ]
-    again = ask(runner, (f"encode {bits} {form:d} {words}" for bits, form, words in found))
-    assert again == [f"ok {_spaced(_encoded(words, bits, form))}" for bits, form, words in found]
-
-
-def _spaced(numbers: Any) -> str:
-    return " ".join(map(str, numbers))
-
-
-def _words(numbers: Any) -> str:
-    return " ".join(f"{word:08x}" for word in np.asarray(numbers, np.float32).view(np.uint32).tolist())
-
-
-def _decoded(packet: list[int], bits: int, canonical: bool) -> str:
-    try:
-        return f"ok {_words(quaternion.decode(*packet, bits=bits, canonical=canonical))}"
-    except DecodeError as error:
-        return f"fault {error.code}"
-
-
-def _encoded(words: str, bits: int, canonical: bool) -> tuple[int, ...]:
-    floats = np.array([int(word, 16) for word in words.split()], np.uint32).view(np.float32)
-    return quaternion.encode(*floats.tolist(), bits=bits, canonical=canonical)
-
-
-SNAPSHOT = PROTOCOLS["snapshot"]
-HELLO = SNAPSHOT.hello().to_json()
-NEWER, OTHERS = HELLO.replace('"3":', '"4":'), HELLO.replace("snapshot", "other")
-REQUESTS = [
-    ("receive snapshot 575302070000000000", "ok 2 575302070000000000 "),
-    ("receive snapshot -", "fault truncated 0 - magic"),
-    ("receive snapshot 57", "fault truncated 0 - magic"),
-    ("receive snapshot 58", "fault foreign 0 - magic"),
-    ("receive snapshot 5753", "fault truncated 2 - version"),
-    ("receive snapshot 585302", "fault foreign 0 - magic"),
-    ("receive snapshot 575309", "fault unknown-version 2 - version"),
-    ("receive snapshot 575302", "fault truncated 3 - tick"),
-    ("parse snapshot/v1 575302070000000000", "fault constant 2 - version"),
-    (f"negotiate snapshot {HELLO}", "ok 3"),
-    (f"negotiate snapshot {NEWER}", "ok 2"),
-    (f"negotiate snapshot {OTHERS}", "fault -"),
-    (f"negotiate snapshot {HELLO[:-1]}", "fault -"),
-    (f"negotiate snapshot {'[' * 200}{']' * 200}", "fault -"),
-]
-
-
-def test_dispatch_and_negotiation(runner: list[str]) -> None:
-    for answer, (request, wanted_answer) in zip(
-        ask(runner, (request for request, _ in REQUESTS)), REQUESTS, strict=True
-    ):
-        assert answer.startswith(wanted_answer), request
-
-
-def test_peers_with_other_layouts_are_told_the_field(runner: list[str]) -> None:
-    """Every fingerprint of a part and of a version is changed, one by one, as agree() sees it too."""
-    hello = json.loads(HELLO)
-    requests, told = [], []
-    for number in hello["versions"]:
-        for path in hello["versions"][number]["parts"]:
-            spoiled = json.loads(HELLO)
-            spoiled["versions"] = {number: spoiled["versions"][number]}
-            spoiled["versions"][number]["parts"][path] = "00000000"
-            spoiled["versions"][number]["fingerprint"] = "0" * 16
-            text = json.dumps(spoiled)
-            with pytest.raises(NegotiationError) as caught:
-                SNAPSHOT.negotiate(text)
-            assert caught.value.disagreement is not None
-            requests.append(f"negotiate snapshot {text}")
-            told.append(f"fault {caught.value.disagreement.path}")
-    assert ask(runner, requests) == told
-
-
-@settings(
-    max_examples=3,
-    deadline=None,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # to shrink would take a compilation a step
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
-)
-@given(st.data())
-def test_random_layouts_read_as_the_engines_do(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
-    """Verdict, code, byte, bit, path, the bytes again and the record as JSON: eight layouts a program."""
-    drawn: dict[str, Any] = {}
-    requests: list[tuple[str, bytes]] = []
-    while len(drawn) < 8:
-        layout, _ = name_layout(data.draw(lowered(walk(data.draw(layouts())))))
-        name = f"layout{len(drawn)}"
-        try:
-            program_of({name: layout}, target="csharp")
-        except ExportError:
-            continue
-        drawn[name] = layout
-        octets = data.draw(samples(layout))[0]
-        tries = [octets, *(data.draw(mutated(octets)) for _ in range(4)), octets[: len(octets) // 2]]
-        requests += [(name, tried) for tried in tries]
-    made = program_of(drawn, target="csharp")
-    machine, records = Machine(made), {item.name: item.versions[0].record for item in made.protocols}
-    files = export(made, "codec", tests=True)
-    for runtime in RUNTIMES:
-        command = build(files, tmp_path_factory.mktemp("layouts"), runtime, ("-warn:0", "-checked+"))
-        answers = ask(command, (f"parse {name}/v1 {octets.hex() or '-'}" for name, octets in requests))
-        for (name, octets), answer in zip(requests, answers, strict=True):
-            fault = wanted(drawn[name], octets)
-            if fault is None:
-                held, _ = machine.parse(records[name], octets)
-                assert held is not None
-                verdict, again, told = answer.split(" ", 2)
-                assert (verdict, again) == ("ok", octets.hex() or "-"), answer
-                assert _tree(told) == _tree(machine.tell(held))
-            else:
-                places = ("-" if place is None else str(place) for place in (fault.byte, fault.bit))
-                assert answer == " ".join(["fault", fault.code, *places, fault.path or "-"]), octets.hex()
-
-
-def _tree(text: str) -> Any:
-    """Return JSON in which floats are told apart bit by bit."""
-    return json.loads(text, parse_float=lambda digits: float(digits).hex())
 
 
 class BlockV1(Record, layout=Struct("kind" / Const(1, Int8ub), "value" / Int8ub)):
@@ -297,14 +76,11 @@ allocated a round: 0
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize("runtime", SHARP)
 def test_a_client_uses_the_public_face(runtime: str, tmp_path: Path) -> None:
     files = export(program([*PROTOCOLS, BLOCK], target="csharp"), "game", tests=False)
     files["Client.cs"] = Path("tests/export/csharp_client.cs").read_text("utf-8")
-    command = build(files, tmp_path, runtime)
-    found = subprocess.run(command, capture_output=True, text=True)
-    assert (found.returncode, found.stderr) == (0, "")
-    assert found.stdout.splitlines() == TOLD
+    assert run(WAYS[runtime].runner(files, tmp_path)).splitlines() == TOLD
 
 
 HOSTILE = (
@@ -328,10 +104,11 @@ class Math(Record, layout=Struct("fault" / Fault.layout, "fault_protocol" / Arra
     fault_protocol: tuple[Fault, ...]
 
 
-@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize("runtime", SHARP)
 def test_names_that_the_code_uses_itself(runtime: str, tmp_path: Path) -> None:
     protocols = [Protocol("fault", {1: Fault}), Protocol("wire", {1: Math})]
-    command = build(export(program(protocols, target="csharp"), "hostile", tests=True), tmp_path, runtime)
+    files = export(program(protocols, target="csharp"), "hostile", tests=True)
+    command = WAYS[runtime].runner(files, tmp_path)
     octets = bytes(range(256))[: 2 * len(HOSTILE)]
     for name, sent in (("fault", octets), ("wire", 3 * octets)):
         (answer,) = ask(command, [f"parse {name}/v1 {sent.hex()}"])
@@ -340,6 +117,6 @@ def test_names_that_the_code_uses_itself(runtime: str, tmp_path: Path) -> None:
 
 def test_every_public_thing_has_a_doc_comment(tmp_path: Path) -> None:
     files = export(program([*PROTOCOLS, BLOCK], target="csharp"), "game", tests=False)
-    build(files, tmp_path, flags=(*STRICT, "-target:library", "-doc:docs.xml"))
+    compile_csharp(files, tmp_path, (*STRICT, "-target:library", "-doc:docs.xml"))
     docs = (tmp_path / "docs.xml").read_text("utf-8")
     assert "Metres to the east, -8192 to 8192." in docs

@@ -1,34 +1,17 @@
-"""Codecs in TypeScript: what compilers and linters say of them, and that they agree with the engines."""
+"""What is true of TypeScript alone: both compilers, formatter and linter, and a program that uses it."""
 
 from __future__ import annotations
 
 import json
-import random
-import struct
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
 
 import pytest
-from annotated_types import Le
-from construct import Array, Const, Float16b, Float32b, Float32l, Float64b, Float64l, Int8ub, Struct, this
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 
 from protocol import PROTOCOLS
-from tests.export.machine import Machine
-from tests.export.toolchain_typescript import answers, compiled, installed, runner, written
-from tests.strategies import layouts, lowered, mutated, name_layout, samples
-from wirelock import Protocol, Record, derived, quaternion
-from wirelock.codec.locate import locate
-from wirelock.errors import DecodeError, EncodeError, ExportError, Fault, NegotiationError
-from wirelock.export.lower.declare import program, program_of
+from tests.export.languages import compile_typescript, installed, run, written
+from wirelock.export.lower.declare import program
 from wirelock.export.typescript.codec import export
-from wirelock.layout.nodes import Layout
-from wirelock.layout.walk import walk
-
-GOLDEN = sorted(map(str, (Path(__file__).parents[2] / "fixtures").glob("*/v*.json")))
 
 
 @pytest.fixture(scope="module")
@@ -36,36 +19,18 @@ def files() -> dict[str, str]:
     return export(program(PROTOCOLS, target="typescript"), "protocols", tests=True)
 
 
-@pytest.fixture(scope="module")
-def command(files: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    return runner(files, tmp_path_factory.mktemp("typescript"))
-
-
-def fault_line(fault: Fault) -> str:
-    """Return what the runner says of a fault."""
-    bit = fault.pieces[0][1].bit_length() - 1 if fault.pieces else "-"
-    byte = "-" if fault.byte is None else fault.byte
-    return f"fault {fault.code} {byte} {bit} {fault.path or '-'}"
-
-
-# -- the text
-
-
-def test_the_current_compiler_takes_it_too(files: dict[str, str], tmp_path: Path) -> None:
-    assert (compiled(files, tmp_path, "7") / "protocols.js").exists()
-
-
 def test_formatter_and_linter_have_nothing_to_say(files: dict[str, str], tmp_path: Path) -> None:
     packages = installed("style") / "node_modules"
-    folder = written(files, tmp_path)
-    (folder / "node_modules").symlink_to(packages)
-    (folder / "eslint.config.js").write_text(
+    written(files, tmp_path / "src")
+    (tmp_path / "package.json").write_text('{"type": "module"}\n')
+    (tmp_path / "node_modules").symlink_to(packages)
+    (tmp_path / "eslint.config.js").write_text(
         'import js from "@eslint/js";\nimport ts from "typescript-eslint";\n'
         "export default ts.config(js.configs.recommended, ...ts.configs.recommended);\n"
     )
     for tool, *rest in (("prettier", "--print-width", "100", "--check"), ("eslint", "--max-warnings", "0")):
         run = subprocess.run(
-            [str(packages / ".bin" / tool), *rest, "src"], cwd=folder, capture_output=True, text=True
+            [str(packages / ".bin" / tool), *rest, "src"], cwd=tmp_path, capture_output=True, text=True
         )
         assert not run.returncode, run.stdout + run.stderr
 
@@ -140,255 +105,8 @@ TOLD = [
 ]  # fmt: skip
 
 
-def test_a_program_that_uses_it(files: dict[str, str], tmp_path: Path) -> None:
-    js = compiled({**files, "face.ts": FACE}, tmp_path)
-    run = subprocess.run(["node", str(js / "face.js")], capture_output=True, text=True)
-    assert json.loads(run.stdout) == TOLD, run.stderr
-
-
-class Step(Record, layout=Struct("magic" / Const(b"S"), "version" / Const(1, Int8ub), "size" / Int8ub)):
-    """A record that is sent several at once."""
-
-    magic: bytes = derived()
-    version: int = derived()
-    size: Annotated[int, Le(3)]
-
-
-ALL = """
-import { steps } from "./protocols.js";
-import { Fault } from "./wirelock/codec.js";
-
-for (const hex of process.argv.slice(2)) {
-  const found = steps.tryParseAll(Uint8Array.from(Buffer.from(hex, "hex")));
-  const told = found instanceof Fault ? [found.code, found.path, found.byte] : found.length;
-  process.stdout.write(`${JSON.stringify(told)}\\n`);
-}
-"""
-
-
-def test_datagrams_of_several_records(tmp_path: Path) -> None:
-    steps = Protocol("steps", {1: Step}, tag=("magic", "version"), repeats=True)
-    files = export(program([steps], target="typescript"), "protocols", tests=False)
-    js = compiled({**files, "all.ts": ALL}, tmp_path)
-    first = "530101"
-    tries = [first, first * 3, first + "530109", first + "5301", first + "530201", first + "540101", "54", ""]
-    run = subprocess.run(["node", str(js / "all.js"), *tries], capture_output=True, text=True)
-    for octets, line in zip(tries, run.stdout.splitlines(), strict=True):
-        try:
-            wanted: Any = len(list(steps.parse_all(bytes.fromhex(octets))))
-        except DecodeError as error:
-            wanted = [error.code, error.path, error.byte]
-        assert json.loads(line) == wanted, octets
-
-
-# -- agreement
-
-
-def test_golden_files(command: list[str]) -> None:
-    run = subprocess.run([*command, "golden", *GOLDEN], capture_output=True, text=True)
-    lines = run.stdout.splitlines()
-    assert not run.returncode, [line for line in lines if line.startswith("not ok")]
-    assert len(lines) > 500 and lines[-1] == f"1..{len(lines) - 2}"
-
-
-@pytest.mark.parametrize(
-    ("spoil", "status", "said"),
-    [
-        (
-            lambda file: file["cases"][0].update(bytes="03000000000000"),
-            1,
-            "not ok 1 - rotation/v1 article-fixed",
-        ),
-        (lambda file: file.update(version=9), 2, "rotation v9 is not in this codec"),
-    ],
-    ids=["another record", "another version"],
-)
-def test_golden_files_that_do_not_hold(
-    command: list[str], tmp_path: Path, spoil: Any, status: int, said: str
-) -> None:
-    file = json.loads(Path(GOLDEN[0]).read_text())
-    spoil(file)
-    (tmp_path / "v1.json").write_text(json.dumps(file))
-    run = subprocess.run([*command, "golden", str(tmp_path / "v1.json")], capture_output=True, text=True)
-    assert run.returncode == status and said in run.stdout + run.stderr
-
-
-def drawn(count: int) -> Iterator[tuple[Layout, list[bytes]]]:
-    """Yield layouts that can be exported, with bytes that are or are not records of them."""
-    found: list[tuple[Layout, list[bytes]]] = []
-
-    @settings(
-        max_examples=count, deadline=None, database=None, phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )  # fmt: skip
-    @given(st.data())
-    def collect(data: st.DataObject) -> None:
-        layout, _ = name_layout(data.draw(lowered(walk(data.draw(layouts())))))
-        try:
-            program_of({"drawn": layout}, target="typescript")
-        except ExportError:
-            return
-        octets = data.draw(samples(layout))[0]
-        tries = [octets, *(data.draw(mutated(octets)) for _ in range(6)), data.draw(st.binary(max_size=24))]
-        tries += [octets[:end] for end in range(min(len(octets), 24))]
-        tries += [
-            octets[:at] + bytes([octets[at] ^ 1 << bit]) + octets[at + 1 :]
-            for at in range(min(len(octets), 16))
-            for bit in range(8)
-        ]
-        found.append((layout, tries))
-
-    collect()
-    yield from found
-
-
-def test_random_layouts_agree_with_the_engines(tmp_path: Path) -> None:
-    cases = list(drawn(150))
-    named = {f"drawn{number}": layout for number, (layout, _) in enumerate(cases)}
-    command = runner(export(program_of(named, target="typescript"), "protocols", tests=True), tmp_path)
-    asked = [(name, octets) for name, (_, tries) in zip(named, cases, strict=True) for octets in tries]
-    told = answers(command, [f"parse {name}/v1 {octets.hex() or '-'}" for name, octets in asked])
-    machines = {
-        name: Machine(program_of({name: layout}, target="typescript")) for name, layout in named.items()
-    }
-    assert len(told) == len(asked) > 1000
-    for (name, octets), line in zip(asked, told, strict=True):
-        fault = locate(named[name], octets)
-        if fault is not None:
-            assert line == fault_line(fault), (named[name], octets.hex())
-            continue
-        machine = machines[name]
-        held, _ = machine.parse(machine.program.protocols[0].versions[0].record, octets)
-        assert held is not None
-        verdict, built, record = line.split(" ", 2)
-        assert (verdict, built) == ("ok", octets.hex() or "-"), (named[name], octets.hex(), line)
-        assert repr_of(record) == repr_of(machine.tell(held))
-
-
-def repr_of(record: str) -> str:
-    """Return JSON in one way of writing it: every float as such, and -0.0 unlike 0.0."""
-    return repr(json.loads(record, parse_int=float))
-
-
-def test_tags_are_refused_as_the_protocol_refuses_them(command: list[str]) -> None:
-    snapshot, whole = PROTOCOLS["snapshot"], bytes.fromhex("575302070000000000")
-    tries = [whole[:end] for end in range(len(whole) + 1)] + [whole + b"\0"]
-    tries += [bytes([*whole[:at], octet, *whole[at + 1 :]]) for at in range(3) for octet in range(256)]
-    for octets, line in zip(
-        tries, answers(command, [f"receive snapshot {item.hex() or '-'}" for item in tries]), strict=True
-    ):
-        try:
-            record = snapshot.parse(octets)
-        except DecodeError as error:
-            assert line == fault_line(error.fault)
-        else:
-            version, built, told = line.removeprefix("ok ").split(" ", 2)
-            assert (int(version), built) == (snapshot.number_of(record), octets.hex())
-            assert json.loads(told) == json.loads(record.model_dump_json())
-
-
-def hellos() -> Iterator[str]:
-    """Yield what peers could say: versions left out, parts of other layouts, and texts that are no hello."""
-    rotation = PROTOCOLS["rotation"]
-    yield rotation.hello().to_json()
-    for version in rotation.versions:
-        yield rotation.as_of(version).hello().to_json()
-        for part in (*dict(rotation.hello().offers[-version].parts), "more"):
-            hello = json.loads(rotation.hello().to_json())
-            offer = hello["versions"][str(version)]
-            hello["versions"] = {str(version): offer}
-            offer["fingerprint"] = "0" * 16
-            offer["parts"][part] = "00000000"
-            yield json.dumps(hello)
-    yield PROTOCOLS["snapshot"].hello().to_json()
-    yield from (
-        "{}",
-        "[]",
-        "null",
-        "no hello",
-        '{"wirelock_hello": 2, "protocol": "rotation", "versions": {}}',
-    )
-
-
-def test_negotiation_agrees(command: list[str]) -> None:
-    tries = list(hellos())
-    for hello, line in zip(
-        tries, answers(command, [f"negotiate rotation {item}" for item in tries]), strict=True
-    ):
-        try:
-            wanted = f"ok {PROTOCOLS['rotation'].negotiate(hello).version}"
-        except NegotiationError as error:
-            wanted = f"fault {getattr(error.disagreement, 'path', '') or '-'}"
-        assert line == wanted, hello
-
-
-# -- floats and quaternions
-
-
-def words(*numbers: float) -> str:
-    return struct.pack(f">{len(numbers)}f", *numbers).hex(" ", 4)
-
-
-def test_quaternions_are_encoded_and_decoded_bit_for_bit(command: list[str]) -> None:
-    dice = random.Random(4)
-    asked: list[tuple[int, bool, tuple[float, ...]]] = []
-    for number in range(100_000):
-        q = tuple(dice.gauss(0, 1) for _ in range(4))
-        if number % 5 == 0:  # near ties, and lengths at the ends
-            q = tuple(dice.choice((-0.5, 0.5, 0.0, 1.0)) * (1 + dice.uniform(-1e-7, 1e-7)) for _ in range(4))
-        if number % 50 == 0:
-            q = tuple(component * 10 ** dice.uniform(-8, 19) for component in q)
-        bits = 16 if number % 2 else dice.randrange(4, 17)
-        asked.append((bits, number % 3 == 0, q))
-    lines = answers(command, [f"encode {bits} {canonical:d} {words(*q)}" for bits, canonical, q in asked])
-    packets: list[tuple[int, bool, list[int]]] = []
-    for (bits, canonical, q), line in zip(asked, lines, strict=True):
-        try:
-            packet = [*quaternion.encode(*q, bits=bits, canonical=canonical)]
-        except EncodeError as error:
-            assert line == f"fault {error.code}"
-        else:
-            assert line == f"ok {' '.join(map(str, packet))}", (bits, canonical, words(*q))
-            packets.append((bits, canonical, packet))
-    for bits, canonical, packet in packets[::5]:  # and some that no encoder wrote
-        spoiled = [*packet]
-        spoiled[dice.randrange(4)] = dice.randrange(-(1 << bits - 1), 1 << bits - 1)
-        packets.append((bits, canonical, spoiled))
-    told = (
-        f"decode {bits} {canonical:d} {' '.join(map(str, packet))}" for bits, canonical, packet in packets
-    )
-    for (bits, canonical, packet), line in zip(packets, answers(command, [*told]), strict=True):
-        try:
-            unit = quaternion.decode(*packet, bits=bits, canonical=canonical)
-        except DecodeError as error:
-            assert line == f"fault {error.code}"
-        else:
-            assert line == f"ok {words(*unit)}", (bits, canonical, packet)
-
-
-def test_floats_keep_their_bits(tmp_path: Path) -> None:
-    """Every kind of float of each width, NaN payloads and signs among them; signalling NaNs are refused."""
-    source = Struct(
-        "half" / Float16b, "single" / Float32b, "double" / Float64b, "count" / Int8ub,
-        "singles" / Array(this.count, Float32l), "doubles" / Array(this.count, Float64l),
-    )  # fmt: skip
-    layout, _ = name_layout(walk(source))
-    command = runner(
-        export(program_of({"floats": layout}, target="typescript"), "protocols", tests=True), tmp_path
-    )
-    dice, tries = random.Random(5), []
-    for _ in range(3000):
-        raw = [0, 0, 0, 0, 0]
-        for at, (width, fraction) in enumerate(((16, 10), (32, 23), (64, 52), (32, 23), (64, 52))):
-            ends = dice.choice((0, (1 << width - 1 - fraction) - 1, dice.getrandbits(width - 1 - fraction)))
-            payload = dice.choice(
-                (0, 1, dice.getrandbits(fraction), 1 << fraction - 1 | dice.getrandbits(fraction))
-            )
-            raw[at] = dice.getrandbits(1) << width - 1 | ends << fraction | payload
-        half, single, double, other, another = raw
-        tries.append(struct.pack(">HIQB", half, single, double, 1) + struct.pack("<IQ", other, another))
-    for octets, line in zip(
-        tries, answers(command, [f"parse floats/v1 {item.hex()}" for item in tries]), strict=True
-    ):
-        fault = locate(layout, octets)
-        assert line.split(" ")[:2] == ["ok", octets.hex()] if fault is None else line == fault_line(fault)
+@pytest.mark.parametrize("major", ["5", "7"])
+def test_a_program_that_uses_it(files: dict[str, str], tmp_path: Path, major: str) -> None:
+    """With the oldest compiler that the code is for, and with the current one."""
+    compile_typescript({**files, "face.ts": FACE}, tmp_path, major)
+    assert json.loads(run(["node", tmp_path / "js" / "face.js"])) == TOLD

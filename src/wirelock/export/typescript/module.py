@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache
+from importlib.resources import files
 from typing import Any, Final
 
 from wirelock.export import statements as st
@@ -58,6 +60,14 @@ def nodes_in(node: Any) -> Iterator[Any]:
             yield from nodes_in(getattr(node, item.name))
 
 
+@cache
+def _functions() -> frozenset[str]:
+    """Return the names of the runtime's functions: one may be imported after a local has got its name."""
+    folder = files("wirelock.export.typescript") / "runtime"
+    texts = (item.read_text("utf-8") for item in folder.iterdir() if item.name != "runner.ts")
+    return frozenset(name for text in texts for name in re.findall(r"^export function (\w+)", text, re.M))
+
+
 class Module:
     """The names and imports of one module, under construction."""
 
@@ -68,7 +78,7 @@ class Module:
         self.imports: dict[str, set[str]] = {}
         self.constants: dict[str, bytes] = {}
         self.traits: dict[tuple[str, str], Traits] = {}
-        self._taken: set[str] = {*RUNTIME}
+        self._taken: set[str] = {*RUNTIME, *_functions()}
         self.types: dict[str, str] = {}
         self.choices: dict[str, v.ChoiceType] = {}
         self.messages: dict[str, str] = {}
@@ -103,7 +113,7 @@ class Module:
     @property
     def taken(self) -> set[str]:
         """The names that a local may not have."""
-        return self._taken | {name for names in self.imports.values() for name in names} | WORDS
+        return self._taken | WORDS
 
     # -- imports
 

@@ -260,27 +260,15 @@ static bool run_pose(const golden *file, const char *item)
     return true;
 }
 
-/* Runs a golden file. Returns false where it cannot be read, or is of a version that the codec does not have. */
-static bool run_file(const char *path)
+/* Runs the text of a golden file. Returns false where it is none, or of a version that the codec does not have. */
+static bool run_text(const char *path, const growing *text)
 {
-    growing text = {NULL, 0, 0};
-    char block[65536];
     size_t size;
     golden file;
     const char *start, *protocol, *version, *cases;
     wl_json_walk walk;
-    FILE *stream = fopen(path, "rb");
-    if (stream == NULL) {
-        fprintf(stderr, "%s: it cannot be opened\n", path);
-        return false;
-    }
-    while ((size = fread(block, 1, sizeof block, stream)) != 0) {
-        put_text(&text, block, size);
-    }
-    fclose(stream);
-    put(&text, "");
-    file.end = text.text + text.size;
-    start = wl_json_space(text.text, file.end);
+    file.end = text->text + text->size;
+    start = wl_json_space(text->text, file.end);
     protocol = wl_json_value(start, file.end, 100) != NULL ? wl_json_member(start, file.end, "\"protocol\"") : NULL;
     version = wl_json_member(start, file.end, "\"version\"");
     cases = wl_json_member(start, file.end, "\"cases\"");
@@ -310,6 +298,27 @@ static bool run_file(const char *path)
             return false;
         }
     }
-    free(text.text);
     return true;
+}
+
+/* Runs a golden file. Returns false where it cannot be read, or run. */
+static bool run_file(const char *path)
+{
+    growing text = {NULL, 0, 0};
+    char block[65536];
+    size_t size;
+    bool went;
+    FILE *stream = fopen(path, "rb");
+    if (stream == NULL) {
+        fprintf(stderr, "%s: it cannot be opened\n", path);
+        return false;
+    }
+    while ((size = fread(block, 1, sizeof block, stream)) != 0) {
+        put_text(&text, block, size);
+    }
+    fclose(stream);
+    put(&text, "");
+    went = run_text(path, &text);
+    free(text.text);
+    return went;
 }

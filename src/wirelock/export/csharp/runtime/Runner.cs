@@ -193,7 +193,14 @@ namespace NAMESPACE
             output.Write("TAP version 14\n");
             foreach (string path in paths)
             {
-                Run(path);
+                try
+                {
+                    Run(path);
+                }
+                catch (FormatException problem)
+                {
+                    throw new FormatException(path + ": " + problem.Message);
+                }
             }
             output.Write("1.." + count + "\n");
         }
