@@ -69,7 +69,7 @@ class Printer(Output):
             parameters.append(("record", "record", self.module.types[self.record.name]))
         parameters += [(name, told, types.get(name, "number")) for name, told in own]
         code = re.sub(r'"(?:[^"\\]|\\.)*"', '""', body)
-        used = [item for item in parameters if re.search(rf"(?<![.\w]){item[1]}\b", code)]
+        used = [item for item in parameters if re.search(rf"(?<![.\w]){item[1]}\b(?!:)", code)]  # no key
         self.module.amend(self.function, {item[0] for item in parameters} - {item[0] for item in used})
         head = arguments(
             f"function {self.module.function(self.function.kind, self.record.name)}(",
