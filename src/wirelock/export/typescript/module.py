@@ -13,7 +13,7 @@ from wirelock.export import statements as st
 from wirelock.export import values as v
 from wirelock.export.names import camel, pascal, unique
 from wirelock.export.program import Function, Program, RecordDecl
-from wirelock.export.typescript.layout import Doc, arguments, render
+from wirelock.export.typescript.layout import Doc, arguments, octets, render
 
 __all__ = ["Module", "Traits", "nodes_in"]
 
@@ -179,6 +179,13 @@ class Module:
         name = self.name(hint)
         self.constants[name] = octets
         return name
+
+    def constant_texts(self) -> list[str]:
+        """Return the declarations of the constants."""
+        return [
+            render(octets(f"const {key} = new Uint8Array([", held, "]);")) + "\n"
+            for key, held in self.constants.items()
+        ]
 
     # -- types
 

@@ -26,7 +26,7 @@ def golden_text(module: Module, name: str) -> dict[str, str]:
     ]
     subjects = [_subject(own, protocol) for protocol in module.program.protocols]
     table = f"await {own.runner('main')}([\n{''.join(subjects)}]);\n"
-    body = "\n".join([*functions, table])
+    body = "\n".join([*own.constant_texts(), *functions, table])
     values = {module.messages[item.name] for item in module.program.protocols}
     values |= {module.types[version.record] for item in module.program.protocols for version in item.versions}
     types = {*module.types.values()} - values
