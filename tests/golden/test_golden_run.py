@@ -195,11 +195,7 @@ def test_poses(engine, version):
 
 def test_a_record_without_poses(small):
     pose = Pose(**ABOUT, direction="encode", quaternion=TURN, data=BYTES)
-    with pytest.raises(
-        GoldenError,
-        match="LampV1 has no from_quaternion: write the class method from_quaternion(x, y, z, w) and"
-        " to_quaternion()",
-    ):
+    with pytest.raises(GoldenError, match="LampV1 has no from_quaternion"):
         run_pose(small["lamp"], 1, pose, "generated")
 
 
@@ -272,7 +268,4 @@ def test_findings(goldens, small):
     ]
     assert found(cases=(replace(red, source="capture"), *echoes[1:])) == []
     pose = Pose(**ABOUT, direction="encode", quaternion=TURN, data=BYTES)
-    assert found(poses=(pose,)) == [
-        "there are poses, but LampV1 has no from_quaternion: write the class method from_quaternion(x, y, z, w) and"
-        " to_quaternion()"
-    ]
+    assert found(poses=(pose,)) == ["there are poses, but LampV1 has no from_quaternion"]
