@@ -7,11 +7,28 @@ import platform
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
-from construct import Const, CString, Int8ub, Struct
+from construct import (
+    Array,
+    BitsInteger,
+    BitsSwapped,
+    BitStruct,
+    Bytes,
+    ByteSwapped,
+    Const,
+    CString,
+    Flag,
+    If,
+    Int8sb,
+    Int8ub,
+    Int32ub,
+    Struct,
+    this,
+)
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -25,6 +42,8 @@ from wirelock.errors import DecodeError, ExportError
 from wirelock.export.c.codec import export
 from wirelock.export.lower.declare import program, program_of
 from wirelock.golden.vectors import read
+from wirelock.layout.nodes import Layout
+from wirelock.layout.sizes import size_of
 from wirelock.layout.walk import walk
 
 FIXTURES = sorted(Path("fixtures").glob("*/v*.json"))
@@ -290,12 +309,17 @@ def test_random_layouts_read_as_the_engines_do(
         octets = data.draw(samples(layout))[0]
         tries = [octets, octets + b"\0", *(data.draw(mutated(octets)) for _ in range(4))]
         requests += [(name, item) for item in [*tries, *(octets[:end] for end in range(len(octets))[:24])]]
-    made = program_of(drawn, target="c")
-    command = build(export(made, "codec", tests=True), tmp_path_factory.mktemp("layouts"))
+    compare(drawn, requests, tmp_path_factory.mktemp("layouts"))
+
+
+def compare(layouts_: dict[str, Layout], requests: list[tuple[str, bytes]], folder: Path) -> list[str]:
+    """Ask a program for layouts about datagrams: it answers as the engines do; return the answers."""
+    made = program_of(layouts_, target="c")
+    command = build(export(made, "codec", tests=True), folder)
     answers = ask(command, (f"parse {name}/v1 {octets.hex() or '-'}" for name, octets in requests))
     machine, records = Machine(made), {item.name: item.versions[0].record for item in made.protocols}
     for (name, octets), answer in zip(requests, answers, strict=True):
-        fault = wanted(drawn[name], octets)
+        fault = wanted(layouts_[name], octets)
         if fault is None:
             held, _ = machine.parse(records[name], octets)
             assert held is not None
@@ -306,3 +330,46 @@ def test_random_layouts_read_as_the_engines_do(
         else:
             places = ("-" if place is None else str(place) for place in (fault.byte, fault.bit))
             assert answer == " ".join(["fault", fault.code, *places, fault.path or "-"]), octets.hex()
+    return answers
+
+
+A, K = this.a & 63, this.a & 31
+MANY = [f"f{number}" for number in range(48)]
+WIDE = {
+    f"if_{number}": Struct("a" / Int8ub, "b" / Int8sb, "c" / Int32ub, "d" / If(condition, Int8ub))
+    for number, condition in enumerate(
+        [2 >> A == 0, 256 >> A > 0, this.b >> A < 0, this.c >> A == 0, 1 << K > 5, 2 << K > 5, -3 << K < -9]
+        + [this.b << K > 5, this.c << K > 5, (1 << K) + (1 << K) > 5]  # noqa: RUF005
+    )
+} | {
+    "array": Struct("a" / Int8ub, "d" / Array(1 << K, Int8ub)),
+    "bytes": Struct("a" / Int8ub, "d" / Bytes(1 << K)),
+    "sum": Struct(*(name / Int8ub for name in MANY), "d" / If(sum(this[name] for name in MANY) > 5, Int8ub)),
+    "flags": BitStruct(*(name / Flag for name in MANY)),
+} | {
+    f"{number}_{first}_{width}_{signed:d}": order(
+        BitStruct("p" / BitsInteger(first), "w" / BitsInteger(width, signed=signed), "t" / BitsInteger(rest))
+    )
+    for number, order in enumerate([lambda bits: bits, BitsSwapped, ByteSwapped])
+    for first, width, rest in [(7, 64, 1), (1, 64, 7), (4, 57, 3), (5, 62, 5), (9, 48, 7)]
+    for signed in (False, True)
+}  # fmt: skip
+
+
+def test_shifts_and_integers_that_take_many_parts(tmp_path: Path) -> None:
+    """No operator leaves its type, and an integer whose bits are scattered takes no time to export."""
+    named = {name: name_layout(walk(construct))[0] for name, construct in WIDE.items()}
+    random = Random(3)
+    ends = [b"\0" * 48, b"\xff" * 48, b"\x80" + b"\0" * 47, *(random.randbytes(48) for _ in range(9))]
+    tries = [
+        bytes([a, *more])
+        for a in range(64)
+        for more in ([], [7], [2, 0, 0, 0, 2], [255] * 6, [128, 1, *[0] * 4])
+    ]
+    asked = [(name, octets) for name in named if name[:2] in ("if", "ar", "by") for octets in tries]
+    for name in named.keys() - {name for name, _ in asked}:
+        asked += [(name, octets[: size_of(named[name]).lowest // 8]) for octets in ends]
+    for (name, octets), answer in zip(asked, compare(named, asked, tmp_path), strict=True):
+        if answer.startswith("ok "):
+            told, parsed = json.loads(answer.split(" ", 2)[2]), WIDE[name].parse(octets)
+            assert all(str(told[label]) == str(parsed[label]) for label in ("p", "w", "t") if label in told)

@@ -25,7 +25,10 @@ _WORDS: Final = """
     export false friend import module mutable namespace new noexcept not not_eq nullptr operator or or_eq
     private protected public reinterpret_cast requires static_assert static_cast template this thread_local
     throw true try typeid typename using virtual wchar_t xor xor_eq typeof near far linux unix NULL errno
-    stdin stdout stderr assert interface small min max
+    stdin stdout stderr assert interface small min max EOF BUFSIZ FILENAME_MAX RAND_MAX EXIT_SUCCESS
+    EXIT_FAILURE INFINITY NAN HUGE_VAL HUGE_VALF HUGE_VALL I complex imaginary offsetof va_start va_end va_arg
+    SEEK_SET SEEK_CUR SEEK_END TMP_MAX CLOCKS_PER_SEC EDOM ERANGE EILSEQ SIGABRT SIGINT SIGTERM TRUE FALSE
+    DOMAIN OVERFLOW UNDERFLOW signals emit slots i386 vax pascal cdecl
 """
 """Words of C99 and of C++ up to now, and what common headers define as macros."""
 

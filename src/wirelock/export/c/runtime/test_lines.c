@@ -202,8 +202,8 @@ int main(int count, char **words)
         status = run_lines();
     } else if (count > 2 && strcmp(words[1], "golden") == 0) {
         puts("TAP version 14");
-        for (number = 2; number < count && status == 0; number++) {
-            status = run_file(words[number]) ? 0 : 2;
+        for (number = 2; number < count; number++) {
+            status = run_file(words[number]) ? status : 2;
         }
         printf("1..%lu\n", (unsigned long)told);
         status = status == 0 && failures != 0 ? 1 : status;
