@@ -38,7 +38,7 @@ from tests.export.test_export_read import wanted
 from tests.export.toolchain_c import CHECKED, COMPILERS, EXCESS, FASTEST, ask, build
 from tests.strategies import layouts, lowered, mutated, name_layout, samples
 from wirelock import Protocol, Record, derived, quaternion
-from wirelock.errors import DecodeError, ExportError
+from wirelock.errors import DecodeError, ExportError, NegotiationError
 from wirelock.export.c.codec import export
 from wirelock.export.lower.declare import program, program_of
 from wirelock.golden.vectors import read
@@ -129,11 +129,23 @@ PEERS = [
     (OTHER, "fault -"),
     (HELLO[:-1], "fault -"),
     ("[" * 200 + "]" * 200, "fault -"),
+    (HELLO.replace(":1,", ":1.0,", 1), "fault -"),
+    (HELLO.replace(":1,", f':1,"more":{"[" * 100}{"]" * 100},', 1), "ok 3"),
+    (HELLO.replace('"versions":{', '"versions":{"3":0,"2":{},'), "ok 3"),
+    (HELLO.replace('"versions":{', '"versions":{"9":0,'), "fault -"),
+    (HELLO.replace('"parts":{', '"parts":{"tick":0,'), "ok 3"),
+    (HELLO.replace('"3":', r'"\u0033":').replace(':"f', r':"\u0066'), "ok 3"),
+    (HELLO.replace(":1,", f':1,"more":"{"é" * ((1 << 20) - len(HELLO) - 10)}",', 1), "ok 3"),
+    (HELLO.replace(":1,", f':1,"more":"{"é" * ((1 << 20) - len(HELLO) - 9)}",', 1), "fault -"),
 ]
 
 
 @pytest.mark.parametrize(("hello", "answer"), PEERS, ids=range(len(PEERS)))
 def test_negotiation(runner: list[str], hello: str, answer: str) -> None:
+    try:
+        assert f"ok {PROTOCOLS['snapshot'].negotiate(hello).version}" == answer
+    except NegotiationError:
+        assert answer == "fault -"
     assert ask(runner, [f"negotiate snapshot {hello}"]) == [answer]
 
 
@@ -338,8 +350,8 @@ MANY = [f"f{number}" for number in range(48)]
 WIDE = {
     f"if_{number}": Struct("a" / Int8ub, "b" / Int8sb, "c" / Int32ub, "d" / If(condition, Int8ub))
     for number, condition in enumerate(
-        [2 >> A == 0, 256 >> A > 0, this.b >> A < 0, this.c >> A == 0, 1 << K > 5, 2 << K > 5, -3 << K < -9]
-        + [this.b << K > 5, this.c << K > 5, (1 << K) + (1 << K) > 5]  # noqa: RUF005
+        (2 >> A == 0, 256 >> A > 0, this.b >> A < 0, this.c >> A == 0, 1 << K > 5, 2 << K > 5, -3 << K < -9,
+         this.b << K > 5, this.c << K > 5, (1 << K) + (1 << K) > 5)
     )
 } | {
     "array": Struct("a" / Int8ub, "d" / Array(1 << K, Int8ub)),
@@ -373,3 +385,63 @@ def test_shifts_and_integers_that_take_many_parts(tmp_path: Path) -> None:
         if answer.startswith("ok "):
             told, parsed = json.loads(answer.split(" ", 2)[2]), WIDE[name].parse(octets)
             assert all(str(told[label]) == str(parsed[label]) for label in ("p", "w", "t") if label in told)
+
+
+GOLDEN = json.loads(FIXTURES[0].read_text())
+CASE, POSE = GOLDEN["cases"][0], GOLDEN["poses"][0]
+SPOILED = [
+    ({"cases": [], "poses": []}, "it has no cases"),
+    ({"protocol": "other"}, "the codec has no such protocol"),
+    ({"version": 77}, "the codec has no such version of the protocol"),
+    ({"version": 1.5}, "a golden file without"),
+    ({"cases": [{**CASE, "promises": ["decode-new"]}]}, "a promise that is neither"),
+    ({"cases": [{**CASE, "promises": []}]}, "a case without promises"),
+    ({"cases": [{**CASE, "bytes": "0g"}]}, "bytes of a case that are no"),
+    *(({"cases": value}, "a ") for value in ({}, None, [None], [[]], [{}], [CASE, 1], ["a"])),
+    *(({"cases": [{**CASE, key: value}]}, "a case without") for key in ("id", "bytes") for value in (1, [])),
+    ({"cases": [{key: value for key, value in CASE.items() if key != "record"}]}, "a case without"),
+    *(({"poses": [{**POSE, key: None}]}, "a pose without") for key in ("id", "direction")),
+    ({"poses": 1}, "a golden file without"),
+    ({"digest": None}, "a golden file without"),
+]  # fmt: skip
+
+
+def test_files_that_prove_nothing_are_refused(runner: list[str], tmp_path: Path) -> None:
+    """With one line for each and no crash, wherever the text is cut; a byte order mark is none of it."""
+    text = json.dumps(GOLDEN)
+    cut = [(text[:end], "this is no golden file") for end in range(0, len(text), 997)]
+    texts = [*cut, ("[" * 100_000, "this is no golden file"), (text + "]", "this is no golden file")]
+    texts += [(json.dumps(GOLDEN | spoiled), told) for spoiled, told in SPOILED]
+    for number, (spoiled, _) in enumerate(texts):
+        (tmp_path / f"{number}.json").write_text(spoiled)
+    names = [str(tmp_path / f"{number}.json") for number in range(len(texts))]
+    found = subprocess.run([*runner, "golden", *names], capture_output=True, text=True)
+    told = found.stderr.splitlines()
+    assert found.returncode == 2 and len(told) == len(texts), found.stderr[-2000:]
+    for name, line, (_, wanted_line) in zip(names, told, texts, strict=True):
+        assert line.startswith(f"{name}: {wanted_line}")
+    (tmp_path / "marked.json").write_text(text, "utf-8-sig")
+    assert subprocess.run([*runner, "golden", tmp_path / "marked.json"], stdout=-3).returncode == 0
+    (tmp_path / "edited.json").write_text(json.dumps(GOLDEN | {"digest": "sha256:" + "0" * 64}))
+    found = subprocess.run([*runner, "golden", tmp_path / "edited.json"], capture_output=True, text=True)
+    assert found.returncode == 1 and "\nnot ok 1 - rotation/v1 digest\n" in found.stdout
+    for line in ("", "parse rotation/v1", "parse rotation/ 00", "encode 3 0 0 0 0 0", "negotiate x {}"):
+        asked = subprocess.run([*runner, "lines"], input=f"{line}\n", capture_output=True, text=True)
+        assert (asked.returncode, asked.stderr) == (2, f"not a request: {line.split(' ')[0]}\n")
+
+
+def test_fields_may_be_called_as_macros_are(tmp_path: Path) -> None:
+    """As any of the headers of C, which defines them before or behind what was exported."""
+    headers = ("math", "stdint", "inttypes", "limits", "float", "stdio", "stddef", "stdlib", "stdarg")
+    includes = "".join(f"#include <{header}.h>\n" for header in headers)
+    command = ["gcc", "-D_GNU_SOURCE", "-dM", "-E", "-"]
+    macros = subprocess.run(command, input=includes, capture_output=True, text=True, check=True).stdout
+    names = [line.split()[1] for line in macros.splitlines() if "(" not in line.split()[1]]
+    names = [name for name in names if not name.startswith("_")]
+    layout = name_layout(walk(Struct(*(name / Int8ub for name in names))))[0]
+    files = export(program_of({"macros": layout}, target="c"), "codec", tests=True)
+    files = {path: includes + text if path.endswith(".h") else text for path, text in files.items()}
+    runner = build(files, tmp_path, flags=("-D_GNU_SOURCE",))
+    octets = bytes(number % 251 for number in range(len(names)))
+    (answer,) = ask(runner, [f"parse macros/v1 {octets.hex()}"])
+    assert answer.startswith("ok ") and [*json.loads(answer.split(" ", 2)[2]).values()] == [*octets]

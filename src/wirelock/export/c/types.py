@@ -32,6 +32,13 @@ _WORDS: Final = """
 """
 """Words of C99 and of C++ up to now, and what common headers define as macros."""
 
+_MACROS: Final = re.compile(
+    r"[A-Z][A-Z0-9_]*_(MAX|MIN|WIDTH|BIT|DIG|EXP|EPSILON|SUBNORM|ENDIAN|METHOD|ROUNDS|RADIX)|MAXFLOAT|PIPE_BUF|NL_\w+"
+    r"|(M|FP|FLT|DBL|LDBL|SEEK|RENAME|L|P|PTHREAD|MATH|CHAR|math)_\w+|HUGE_VAL\w*|SNAN\w*|NZERO|NFDBITS|DECIMAL_DIG"
+    r"|(PRI|SCN)[diouxX]\w*|W[A-Z]+|(MAX|FD)_[A-Z]+|[A-Z_]+_ITERATIONS|BYTE_ORDER|SIG[A-Z]+"
+)
+"""What macros of math.h, stdint.h, limits.h, float.h, inttypes.h, stdio.h and stdlib.h look like."""
+
 KEYWORDS: Final = frozenset(_WORDS.split())
 """What no field or local may be called."""
 
@@ -81,7 +88,7 @@ def is_position(kind: v.Type) -> bool:
 def identifier(name: str) -> str:
     """Return a name of a layout as one of C: its letters, digits and underscores."""
     found = re.sub(r"[^A-Za-z0-9_]", "_", name).strip("_") or "value"
-    return f"its_{found}" if found.lower().startswith("wl_") else found
+    return f"its_{found}" if found.lower().startswith("wl_") or _MACROS.fullmatch(found) else found
 
 
 class Names:
