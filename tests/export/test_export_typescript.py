@@ -469,6 +469,11 @@ const sent: ErrorMessage = { version: 1, record: { message, version: { turn: 7 }
 const bytes = error.build(sent);
 const last: Version = message_.parse(bytes.slice(7), 1).record;
 const faults = [Error_.tryParse(bytes.slice(1)), version_.tryParse(bytes, 1)].map(String);
+try {
+  Message.toQuaternion({ ...message, index: 4 });
+} catch (refused) {
+  faults.push(String(refused));
+}
 process.stdout.write(JSON.stringify([Message.toQuaternion(message), last.turn, ...faults]));
 """
 
@@ -480,6 +485,7 @@ def test_records_and_protocols_of_names_that_are_taken(tmp_path: Path) -> None:
     js = compiled({**files, "alike.ts": ALIKE}, tmp_path)
     run = subprocess.run(["node", str(js / "alike.js")], capture_output=True, text=True)
     told = ["version.turn: truncated (byte 7)", "trailing-bytes (byte 1)"]
+    told += ["WireError: Message: index: out-of-range"]
     assert json.loads(run.stdout or "0") == [{"x": 0, "y": 0, "z": 0, "w": 1}, 7, *told], run.stderr
 
 

@@ -97,6 +97,7 @@ def _pose(module: Module, record: RecordDecl, label: str) -> list[str]:
     kept = (pose.index, *pose.kept)
     others = [item for item in record.fields if item.name not in kept]
     told = f"{pose.bits}, {'true' if pose.canonical else 'false'}"
+    path = "" if pose.index == "largest_index" else f", {quoted(pose.index)}"
     held = dict(zip(kept, ("index", "a", "b", "c"), strict=True))
     parts = [
         f"{names[item.name]}: packet.{held[item.name]}"
@@ -119,7 +120,7 @@ def _pose(module: Module, record: RecordDecl, label: str) -> list[str]:
         "\n  /** Return the unit quaternion of a record, in binary32. Throws WireError. */\n"
         f"  toQuaternion(record: {name}): {quaternion} {{\n"
         f"    const packet = {{ {packet} }};\n"
-        f"    return {must}({quoted(label)}, {decode}(packet, {told}));\n  }},\n",
+        f"    return {must}({quoted(label)}, {decode}(packet, {told}{path}));\n  }},\n",
     ]
 
 
