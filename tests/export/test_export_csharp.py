@@ -88,7 +88,13 @@ def test_a_golden_file_that_does_not_hold_fails(
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{}", '{"format": "wirelock-golden/1", "protocol": "chess", "version": 1}']
+    "text",
+    [
+        "",
+        "{}",
+        '{"format": "wirelock-golden/1", "protocol": "chess", "version": 1}',
+        '{"format": "wirelock-golden/1", "protocol": "rotation", "version": 1, "cases": []}',
+    ],
 )
 def test_a_file_that_cannot_be_run_is_no_success(runner: list[str], tmp_path: Path, text: str) -> None:
     (tmp_path / "v1.json").write_text(text)
@@ -412,16 +418,13 @@ def test_files_that_cannot_be_run_are_named_and_the_others_are_run(runner: list[
     changes = {
         "protocol": ('"rotation"', '"chess"', "the codec has no protocol chess: it has rotation, snapshot"),
         "version": ('"version": 1', '"version": 9', "the codec's rotation has no version 9: it has 1, 2, 3"),
+        "promise": ('"decode-old"', '"d"', "article-fixed-sample has an unknown promise, d"),
         "format": ("wirelock-golden/1", "other", "this is no golden file"),
     }
     for name, (old, new, _) in changes.items():
         (tmp_path / name).write_text(text.replace(old, new, 1), "utf-8")
-    paths = [
-        tmp_path / "protocol",
-        Path("fixtures/rotation/v1.json"),
-        tmp_path / "version",
-        tmp_path / "format",
-    ]
+    paths = [tmp_path / name for name in changes]
+    paths.insert(1, Path("fixtures/rotation/v1.json"))
     found = subprocess.run([*runner, "golden", *map(str, paths)], capture_output=True, text=True)
     assert found.returncode == 2
     assert found.stderr.splitlines() == [

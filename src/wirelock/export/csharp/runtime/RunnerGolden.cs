@@ -52,6 +52,7 @@ namespace NAMESPACE
             }
             Codec codec = codecs.Find(version);
             string name = codecs.Name + "/v" + version + " ";
+            int before = count;
             foreach (object item in Get<List<object>>(file, "cases"))
             {
                 Case(item as JsonObject ?? new JsonObject(), codecs, version, name);
@@ -59,6 +60,10 @@ namespace NAMESPACE
             foreach (object item in file["poses"] as List<object> ?? new List<object>())
             {
                 Pose(item as JsonObject ?? new JsonObject(), codec, name);
+            }
+            if (count == before)
+            {
+                throw new FormatException("the file has no case");
             }
         }
 
@@ -74,6 +79,10 @@ namespace NAMESPACE
             }
             foreach (object promise in Get<List<object>>(item, "promises"))
             {
+                if (!"decode-old".Equals(promise) && !"encode-exact".Equals(promise))
+                {
+                    throw new FormatException(item["id"] + " has an unknown promise, " + promise);
+                }
                 object found = read ? Record(codec) : Place(fault);
                 JsonDifference difference = JsonDifference.Of(found, item["record"]);
                 if (difference == null && "encode-exact".Equals(promise))
