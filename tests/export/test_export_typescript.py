@@ -546,3 +546,9 @@ def test_bit_fields_of_53_to_64_bits_keep_all_of_them(tmp_path: Path) -> None:
     told = answers(command, [f"parse {name}/v1 {octets.hex()}" for name, octets in asked])
     for (name, octets), line in zip(asked, told, strict=True):
         assert line.split(" ")[:2] == ["ok", octets.hex()], name
+
+
+def test_what_is_compared_again_where_it_is_known_compiles(tmp_path: Path) -> None:
+    again = construct.Switch(this.key, {0: Int8ub, 4: construct.Int24ub})
+    layout, _ = name_layout(walk(Struct("key" / Int8ub, "value" / construct.Switch(this.key, {4: again}))))
+    runner(export(program_of({"again": layout}, target="typescript"), "protocols", tests=True), tmp_path)

@@ -268,6 +268,8 @@ class Printer(Output):
             taken = [body for keys, body in pick.cases if int(subject.doc) in keys]
             self.body(taken[0] if taken else pick.otherwise)
             return
+        if choice is None and pick.value in self.values.pinned:  # by a switch around this one
+            subject = Text((subject.atom, " as ", "bigint" if wide else "number"), "as", 10)
         arms: list[Doc] = []
         self.inside.append("switch")
         for keys, body in pick.cases:
