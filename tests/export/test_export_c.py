@@ -37,7 +37,7 @@ from tests.export.machine import Machine
 from tests.export.test_export_read import wanted
 from tests.export.toolchain_c import CHECKED, COMPILERS, EXCESS, FASTEST, ask, build
 from tests.strategies import layouts, lowered, mutated, name_layout, samples
-from wirelock import Protocol, Record, derived, quaternion
+from wirelock import Protocol, Record, derived, max_, min_, quaternion
 from wirelock.errors import DecodeError, ExportError, NegotiationError
 from wirelock.export.c.codec import export
 from wirelock.export.lower.declare import program, program_of
@@ -51,12 +51,15 @@ PROGRAM = program(PROTOCOLS, target="c")
 BUILDS = [(compiler, flags) for compiler in COMPILERS for flags in (CHECKED, FASTEST)]
 if platform.machine() in ("x86_64", "AMD64"):
     BUILDS.append(("gcc", EXCESS))
+STRICT = ("-Wsign-conversion", "-Wdouble-promotion")
 
 
 @pytest.fixture(scope="module", params=BUILDS, ids=lambda item: "".join((item[0], *item[1][:2])))
 def runner(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     compiler, flags = request.param
-    return build(export(PROGRAM, "game", tests=True), tmp_path_factory.mktemp("c"), compiler, flags)
+    return build(
+        export(PROGRAM, "game", tests=True), tmp_path_factory.mktemp("c"), compiler, (*flags, *STRICT)
+    )
 
 
 def test_golden_files_hold(runner: list[str]) -> None:
@@ -327,7 +330,7 @@ def test_random_layouts_read_as_the_engines_do(
 def compare(layouts_: dict[str, Layout], requests: list[tuple[str, bytes]], folder: Path) -> list[str]:
     """Ask a program for layouts about datagrams: it answers as the engines do; return the answers."""
     made = program_of(layouts_, target="c")
-    command = build(export(made, "codec", tests=True), folder)
+    command = build(export(made, "codec", tests=True), folder, flags=(*CHECKED, *STRICT))
     answers = ask(command, (f"parse {name}/v1 {octets.hex() or '-'}" for name, octets in requests))
     machine, records = Machine(made), {item.name: item.versions[0].record for item in made.protocols}
     for (name, octets), answer in zip(requests, answers, strict=True):
@@ -351,7 +354,9 @@ WIDE = {
     f"if_{number}": Struct("a" / Int8ub, "b" / Int8sb, "c" / Int32ub, "d" / If(condition, Int8ub))
     for number, condition in enumerate(
         (2 >> A == 0, 256 >> A > 0, this.b >> A < 0, this.c >> A == 0, 1 << K > 5, 2 << K > 5, -3 << K < -9,
-         this.b << K > 5, this.c << K > 5, (1 << K) + (1 << K) > 5)
+         this.b << K > 5, this.c << K > 5, (1 << K) + (1 << K) > 5, min_(this.b, this.c) >= -(2**52),
+         max_(this.a, this.b) <= 2**40, this.a & 0 <= this.a, this.a - this.b < 2**31, this.c >> 8 < 2**24,
+         this.c // 2**33 == 0, this.a * this.c < 2**41)
     )
 } | {
     "array": Struct("a" / Int8ub, "d" / Array(1 << K, Int8ub)),

@@ -124,7 +124,13 @@ def range_of(value: v.Value) -> Interval:
         case v.Number(of=of) if isinstance(of_type(of), v.BoolType):
             known = truth_of(of)
             return (0, 1) if known is None else (int(known), int(known))
-        case v.Number(low=low) | v.Op(low=low) if low >= 0:
+        case v.Op(low=low, high=high):
+            held = (RANGES[name] for name in ("int32_t", "uint32_t"))
+            least, greatest = next(
+                (it for it in held if it[0] <= low and high <= it[1]), (-(1 << 64), 1 << 64)
+            )
+            return max(least, 0) if low >= 0 else least, greatest
+        case v.Number(low=low) if low >= 0:
             return 0, 1 << 64
     if isinstance(kind, v.IntType):
         return _holds(kind)
@@ -194,9 +200,16 @@ class Operators(ABC):
         if any(map(is_float, operands)):
             codes = [self.value(item) for item in operands]
             narrow = any(code.type == "float" for code in codes)
+            both = all(
+                code.type == "float" or _is_binary32(item) for item, code in zip(operands, codes, strict=True)
+            )
             left, right = (
-                f"{code.text}f" if narrow and _is_binary32(item) else code.at_least(COMPARE + 1)
-                for item, code in zip(operands, codes, strict=True)
+                f"(double){code.at_least(UNARY)}"
+                if code.type == "float" and not both
+                else f"{code.text}f"
+                if narrow and both and code.type == "double"
+                else code.at_least(COMPARE + 1)
+                for code in codes
             )
             return Code(f"{left} {name} {right}", "bool", COMPARE)
         if name in COMPARISONS:
