@@ -51,7 +51,8 @@ def test_check_says_what_differs(target, tmp_path):
     done(run("export", target, "-o", tmp_path, "--with-tests"))
     first = tmp_path / FIRST[target]
     first.write_text(first.read_text("utf-8").replace("\n", "\nmine\n", 1), "utf-8")
-    (tmp_path / "Old.cs").write_text(f"// {MARK}\n")
+    (tmp_path / "Old.cs").write_text(f"// {MARK} as protocols\n")
+    (tmp_path / "Others.cs").write_text(f"// {MARK} as others\n")
     (tmp_path / "mine.txt").write_text("mine\n")
     before = first.read_bytes()
     outcome = run("export", target, "-o", tmp_path, "--with-tests", "--check")
@@ -72,6 +73,33 @@ def test_only_the_protocols_that_are_named(tmp_path):
     assert "pose_rotation_v1" in text and "snapshot" not in text
 
 
+def test_line_ends_of_windows_are_no_difference(tmp_path):
+    done(run("export", "c", "-o", tmp_path))
+    header = tmp_path / "protocols.h"
+    header.write_bytes(b"\xef\xbb\xbf" + header.read_bytes().replace(b"\n", b"\r\n"))
+    assert done(run("export", "c", "-o", tmp_path, "--check")) == ""
+    assert done(run("export", "c", "-o", tmp_path)) == f"unchanged {header}\n"
+
+
+def test_another_namespace_wants_another_folder(tmp_path):
+    done(run("export", "csharp", "-o", tmp_path, "--name", "Game"))
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    outcome = run("export", "csharp", "-o", tmp_path, "--name", "Other")
+    assert outcome.code == 2 and "is of an export with another --name" in outcome.line
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("target", ["c", "typescript"])
+def test_two_exports_lie_beside_each_other(target, tmp_path):
+    one = ("export", target, "rotation", "-o", tmp_path, "--name", "one")
+    two = ("export", target, "snapshot", "-o", tmp_path, "--name", "two")
+    for words in (one, two):
+        done(run(*words, "--with-tests"))
+    for words in (one, two):
+        assert done(run(*words, "--with-tests", "--check")) == ""
+    assert "one" in run(*one, "--check").out and run(*one, "--check").code == 1  # its tests are left over
+
+
 def test_files_of_another_hand_stay(tmp_path):
     (tmp_path / "protocols.h").write_text("/* mine */\n")
     outcome = run("export", "c", "-o", tmp_path, "--with-tests")
@@ -87,6 +115,9 @@ def test_files_of_another_hand_stay(tmp_path):
         (("rust", "-o", "x"), "'rust' is not one of 'c', 'csharp', 'typescript'"),
         (("c", "nothing", "-o", "x"), "no protocol 'nothing': there are rotation, snapshot"),
         (("c", "-o", "x", "--name", "1st"), "'1st' is no name"),
+        (("c", "-o", "x", "--name", "x" * 65), "is no name"),
+        (("c", "-o", "x", "--name", "math"), "'math' is the name of a header"),
+        (("csharp", "-o", "x", "--name", "Console"), "'Console' is the name of a header, a namespace"),
         (("c", "-o", "pyproject.toml"), "is a file"),
     ],
 )

@@ -67,6 +67,18 @@ def written(files: Files, folder: Path) -> Path:
     return folder
 
 
+def golden(command: Sequence[str], *paths: Path) -> tuple[int, list[str], str]:
+    """Run golden files: return the exit code, the lines of TAP, and what was complained of."""
+    found = subprocess.run([*command, "golden", *map(str, paths)], capture_output=True, text=True)
+    return found.returncode, found.stdout.splitlines(), found.stderr
+
+
+def refused(fault: Any) -> str:
+    """Return the answer for a fault."""
+    places = ("-" if place is None else str(place) for place in (fault.byte, fault.bit))
+    return " ".join(["fault", fault.code, *places, fault.path or "-"])
+
+
 _compiled: dict[tuple[Any, ...], Path] = {}
 
 

@@ -10,7 +10,6 @@ import functools
 import json
 import random
 import struct
-import subprocess
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -24,7 +23,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from protocol import PROTOCOLS
-from tests.export.languages import CPLUSPLUS, WAYS, ask, run
+from tests.export.languages import CPLUSPLUS, WAYS, ask, golden, refused, run
 from tests.export.machine import Fault, Held, Machine
 from tests.export.test_export_read import wanted
 from tests.strategies import layouts, lowered, mutated, name_layout, samples
@@ -49,11 +48,6 @@ def runner(way: str, folders: pytest.TempPathFactory) -> list[str]:
 
 
 # -- golden files
-
-
-def golden(command: list[str], *paths: Path) -> tuple[int, list[str], str]:
-    found = subprocess.run([*command, "golden", *map(str, paths)], capture_output=True, text=True)
-    return found.returncode, found.stdout.splitlines(), found.stderr
 
 
 def named_tests(path: Path) -> Iterator[str]:
@@ -95,11 +89,12 @@ def test_a_golden_file_that_does_not_hold_fails(
     (tmp_path / "v1.json").write_text(text.replace(old, new, 1), "utf-8")
     code, lines, _ = golden(runner(way, tmp_path_factory), tmp_path / "v1.json")
     failed = [number for number, line in enumerate(lines) if line.startswith("not ok ")]
-    assert (code, len(failed)) == (1, 1)
+    # The record of a case is that of both of its promises, or it is not the record that was built.
+    assert (code, len(failed)) == (1, 2 if case.endswith("decode-old") else 1)
     assert case in lines[failed[0]]
     block = lines[failed[0] + 1 : lines.index("  ...") + 1]
     keys = [line.split(":")[0] for line in block if not line.startswith("    ")]
-    assert keys == ["  ---", "  found", "  wanted", "  ..."]
+    assert {"  ---", "  found", "  wanted", "  ..."} <= set(keys)
 
 
 UNREADABLE = {
@@ -146,11 +141,6 @@ def parts(answer: str, floats_apart: bool) -> tuple[str, Any]:
 
     words, _, record = answer.partition(" {")
     return words, record and json.loads("{" + record, parse_float=real, parse_int=integer)
-
-
-def refused(fault: Fault) -> str:
-    places = ("-" if place is None else str(place) for place in (fault.byte, fault.bit))
-    return " ".join(["fault", fault.code, *places, fault.path or "-"])
 
 
 def spaced(numbers: Any) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import construct as c
@@ -15,6 +17,7 @@ from tests.export.machine import Fault, Held, Machine
 from tests.strategies import layouts, lowered, mutated, name_layout, samples
 from wirelock.codec.locate import locate, read_through
 from wirelock.errors import ExportError
+from wirelock.export import values as v
 from wirelock.export.lower.declare import program_of
 from wirelock.layout.adapters import LsbBitStruct
 from wirelock.layout.nodes import Layout
@@ -175,3 +178,31 @@ def test_integers_of_every_width_at_every_bit(order: Any) -> None:
                 frame = read_through(layout, data)[1].trail.frames[0]
                 assert isinstance(held, Held)
                 assert held.fields["bits"].fields == frame.values
+
+
+@pytest.mark.parametrize("order", [lambda bits: bits, c.BitsSwapped, c.ByteSwapped])
+@pytest.mark.parametrize("signed", [False, True])
+def test_integers_of_many_parts_are_small_trees_within_64_bits(order: Any, signed: bool) -> None:
+    """Printers visit an operand more than once: a tree that is deep takes them forever."""
+    for first, width in [(first, width) for first in range(8) for width in range(53, 65)]:
+        widths = {"p": first, "w": width, "t": -(first + width) % 8}
+        bits = (name / c.BitsInteger(many, signed=signed) for name, many in widths.items() if many)
+        construct = order(c.BitStruct(*bits))
+        made = program_of({"wide": name_layout(walk(construct))[0]}, target="test")
+        assert depth(made.records) <= 10, widths
+        octets = random.Random(width).randbytes(sum(widths.values()) // 8)
+        machine = Machine(made)
+        held, fault = machine.parse(made.protocols[0].versions[0].record, octets)
+        assert held is not None, fault
+        assert str(json.loads(machine.tell(held))["w"]) == str(construct.parse(octets).w), widths
+
+
+def depth(node: Any) -> int:
+    """Return how deep operators nest in a program; none of them leaves int64 and uint64."""
+    if isinstance(node, v.Op):
+        most = 1 << (63 if node.low < 0 else 64)
+        assert -(1 << 63) <= node.low <= node.high < most, node
+        assert all(item.value < most for item in node.operands if isinstance(item, v.Int)), node
+    parts = [getattr(node, item.name) for item in fields(node)] if is_dataclass(node) else node
+    inner = map(depth, parts) if isinstance(parts, tuple | list) else ()
+    return isinstance(node, v.Op) + max(inner, default=0)

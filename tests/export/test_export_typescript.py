@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 from pathlib import Path
+from typing import Any
 
+import construct
 import pytest
+from construct import Array, Float16b, Float32b, Int8ub, Struct, this
 
 from protocol import PROTOCOLS
-from tests.export.languages import compile_typescript, installed, run, written
-from wirelock.export.lower.declare import program
+from tests.export.languages import WAYS, ask, compile_typescript, installed, refused, run, written
+from tests.strategies import name_layout
+from wirelock import Protocol, Record, SmallestThree
+from wirelock.codec.locate import locate
+from wirelock.export.lower.declare import program, program_of
 from wirelock.export.typescript.codec import export
+from wirelock.layout.nodes import Layout
+from wirelock.layout.walk import walk
+
+GOLDEN = sorted(map(str, Path("fixtures").glob("*/v*.json")))
 
 
 @pytest.fixture(scope="module")
@@ -110,3 +121,169 @@ def test_a_program_that_uses_it(files: dict[str, str], tmp_path: Path, major: st
     """With the oldest compiler that the code is for, and with the current one."""
     compile_typescript({**files, "face.ts": FACE}, tmp_path, major)
     assert json.loads(run(["node", tmp_path / "js" / "face.js"])) == TOLD
+
+
+# -- names
+
+NAMES = sorted(
+    """
+    text text_ text_code textCode put_text text_size at at_ end next reader writer record view json
+    data version message messages fault Fault error Error math Math number Number undefined
+    arguments eval null false NaN constructor prototype to_string big_int BigInt Array await_ let
+    static exports require module length bytes_00 get_uint24 is_integer float_of32 bits_of32 must
+    negotiate encode decode load_inner read_inner store_inner write_inner inner tell_inner before
+    items item count problem scan loop raw kind value q rest
+    """.split()  # noqa: SIM905
+)
+"""Names that a module has of its own, that its functions use, or that the language keeps."""
+KINDS = [
+    construct.PascalString(Int8ub, "utf8"), construct.Int24ub, Float32b, construct.VarInt, construct.Bytes(3),
+    Array(2, construct.Int64sb), construct.Prefixed(Int8ub, construct.GreedyBytes),
+    construct.If(this.gate > 0, Int8ub), Struct("a" / Float16b, "b" / construct.Int24sb),
+    construct.PaddedString(1, "utf8"),
+]  # fmt: skip
+
+
+def test_no_name_of_a_field_or_a_protocol_breaks_the_module(tmp_path: Path) -> None:
+    sources = {name: Struct(name / Int8ub) for name in NAMES}
+    for first, name in enumerate(NAMES[:: len(NAMES) // len(KINDS)]):  # a field of each name and kind
+        fields = [other / KINDS[(first + at) % len(KINDS)] for at, other in enumerate(NAMES)]
+        sources[name] = Struct("gate" / Int8ub, *fields)
+    layouts = {name: name_layout(walk(source))[0] for name, source in sources.items()}
+    command = WAYS["node"].runner(
+        export(program_of(layouts, target="typescript"), "protocols", tests=True), tmp_path
+    )
+    asked: list[tuple[str, bytes]] = []
+    for name, layout in layouts.items():
+        for octets in (bytes(2000), b"\1" * 2000):
+            fault = locate(layout, octets)
+            assert fault is not None and fault.code == "trailing-bytes" and fault.byte
+            asked += [(name, octets[:end]) for end in (fault.byte, fault.byte - 1, fault.byte // 2)]
+    told = ask(command, [f"parse {name}/v1 {octets.hex() or '-'}" for name, octets in asked])
+    for (name, octets), line in zip(asked, told, strict=True):
+        fault = locate(layouts[name], octets)
+        assert line.split(" ")[:2] == ["ok", octets.hex()] if fault is None else line == refused(fault)
+
+
+class Version(Record, layout=Struct("turn" / Int8ub)):
+    """A record of a name that the runtime has too."""
+
+    turn: int
+
+
+class Message(
+    Record,
+    layout=Struct("index" / Int8ub, *(name / construct.Int16sb for name in "abc")),
+    pose=SmallestThree("index"),
+):
+    """A rotation that stands only in another record."""
+
+    index: int
+    a: int
+    b: int
+    c: int
+
+
+class Error(Record, layout=Struct("message" / Message.layout, "version" / Version.layout)):
+    """A record of a name that the language has."""
+
+    message: Message
+    version: Version
+
+
+ALIKE = """
+import { Error_, error, type ErrorMessage, Message, message_, Version, version_ } from "./protocols.js";
+
+const message = Message.fromQuaternion({ x: 0, y: 0, z: 0, w: -2 });
+const sent: ErrorMessage = { version: 1, record: { message, version: { turn: 7 } } };
+const bytes = error.build(sent);
+const last: Version = message_.parse(bytes.slice(7), 1).record;
+const faults = [Error_.tryParse(bytes.slice(1)), version_.tryParse(bytes, 1)].map(String);
+try {
+  Message.toQuaternion({ ...message, index: 4 });
+} catch (refused) {
+  faults.push(String(refused));
+}
+process.stdout.write(JSON.stringify([Message.toQuaternion(message), last.turn, ...faults]));
+"""
+
+
+def test_records_and_protocols_of_names_that_are_taken(tmp_path: Path) -> None:
+    versions: dict[str, type[Record]] = {"error": Error, "version": Version, "message": Version}
+    found = [Protocol(name, {1: record}) for name, record in versions.items()]
+    files = export(program(found, target="typescript"), "protocols", tests=True)
+    js = compile_typescript({**files, "alike.ts": ALIKE}, tmp_path).parent
+    run = subprocess.run(["node", str(js / "alike.js")], capture_output=True, text=True)
+    told = ["version.turn: truncated (byte 7)", "trailing-bytes (byte 1)"]
+    told += ["WireError: Message: index: out-of-range"]
+    assert json.loads(run.stdout or "0") == [{"x": 0, "y": 0, "z": 0, "w": 1}, 7, *told], run.stderr
+
+
+# -- what the runner says when it fails
+
+
+def held(file: Any) -> Any:
+    """Return the record of a golden file's first case."""
+    return file["cases"][0]["record"]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "status", "said"),
+    [
+        (lambda file: held(file).update(a=-0.0), 1, 'path: "a"\n  found: -16363\n  wanted: -0.0\n'),
+        (lambda file: held(file).update(a=1), 1, "not ok 2 - rotation/v1 article-fixed-sample encode-exact"),
+        (lambda file: held(file).pop("b"), 1, 'path: "b"\n  found: 9350\n  wanted: (absent)\n'),
+        (lambda file: file.update(version=9), 2, "rotation v9 is not in this codec: it has v1, v2, v3\n"),
+        (lambda file: file.update(protocol="tag"), 2, "no protocol tag: it has rotation, snapshot\n"),
+        (lambda file: file["cases"][0].update(promises=["more"]), 2, '"more" is no promise: there are'),
+        (lambda file: file.update(cases=[], poses=[]), 2, "the file has no cases\n"),
+        (lambda file: file.update(cases=[None]), 2, "this is no golden file"),
+    ],
+)  # fmt: skip
+def test_red_runs_say_why_and_run_the_other_files(
+    files: dict[str, str], tmp_path: Path, spoil: Any, status: int, said: str
+) -> None:
+    command = WAYS["node"].runner(files, tmp_path / "codec")
+    file = json.loads(Path(GOLDEN[0]).read_text())
+    spoiled = str(tmp_path / "spoiled.json")
+    spoil(file)
+    Path(spoiled).write_text(json.dumps(file))
+    run = subprocess.run([*command, "golden", spoiled, *GOLDEN[1:]], capture_output=True, text=True)
+    assert run.returncode == status and said in run.stdout + run.stderr, run.stdout[:2000] + run.stderr
+    assert " - snapshot/v1 " in run.stdout
+
+
+# -- wide bit fields
+
+
+def test_bit_fields_of_53_to_64_bits_keep_all_of_them(tmp_path: Path) -> None:
+    layouts: dict[str, Layout] = {}
+    asked: list[tuple[str, bytes]] = []
+    dice = random.Random(6)
+    for bits in range(53, 65):
+        for before in range(8):
+            rest, signed = -(bits + before) % 8, bool((bits + before) % 3 == 0 and bits < 64)
+            fields = [construct.BitsInteger(before)] if before else []
+            fields += [construct.BitsInteger(bits, signed=signed)]
+            fields += [construct.BitsInteger(rest)] if rest else []
+            source = construct.BitStruct(*(f"f{at}" / field for at, field in enumerate(fields)))
+            source = construct.ByteSwapped(source) if before == 3 else source
+            name, size = f"bits{bits}at{before}", -(-(bits + before) // 8)
+            layouts[name], _ = name_layout(walk(Struct("bits" / source)))
+            asked += [
+                (name, octets) for octets in (b"\xff" * size, *(dice.randbytes(size) for _ in range(3)))
+            ]
+    command = WAYS["node"].runner(
+        export(program_of(layouts, target="typescript"), "protocols", tests=True), tmp_path
+    )
+    told = ask(command, [f"parse {name}/v1 {octets.hex()}" for name, octets in asked])
+    for (name, octets), line in zip(asked, told, strict=True):
+        assert line.split(" ")[:2] == ["ok", octets.hex()], name
+
+
+def test_what_is_compared_again_where_it_is_known_compiles(tmp_path: Path) -> None:
+    again = construct.Switch(this.key, {0: Int8ub, 4: construct.Int24ub})
+    layout, _ = name_layout(walk(Struct("key" / Int8ub, "value" / construct.Switch(this.key, {4: again}))))
+    WAYS["node"].runner(
+        export(program_of({"again": layout}, target="typescript"), "protocols", tests=True), tmp_path
+    )

@@ -5,6 +5,7 @@ Files that are as they would be written are left alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -63,10 +64,10 @@ def command(
     except ValueError as problem:
         raise click.UsageError(f"--name: {problem}") from None
     texts = {folder / path: text for path, text in files.items()}
-    left_over = [path for path in _ours(folder) if path not in texts]
+    left_over = [path for path in _ours(folder, name) if path not in texts]
     if check:
         return _compare(texts, left_over)
-    _write(texts)
+    _write(texts, name)
     for path in left_over:
         click.echo(f"{shown_path(path)} is of an earlier export, and no longer of this one", err=True)
     return 0
@@ -82,15 +83,25 @@ def _named(registry: Registry, names: tuple[str, ...]) -> list[Protocol]:
     return found or [*registry]
 
 
-def _ours(folder: Path) -> Iterator[Path]:
-    """Yield the files in a folder, not those below it, that an export has written."""
+def _owner(path: Path) -> str | None:
+    """Return the mark of the export that has written a file; None for a file of another hand."""
     from wirelock.export.targets import MARK
 
-    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-        if path.is_file():
-            with path.open(encoding="utf-8", errors="replace") as file:
-                if MARK in file.readline(200):
-                    yield path
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        found = re.search(rf"{MARK}( as [\w-]+)?", file.readline(200))
+    return found and found[0]
+
+
+def _ours(folder: Path, name: str) -> Iterator[Path]:
+    """Yield the files of a folder that an export of that name has written, and what only it can use."""
+    from wirelock.export.targets import MARK
+
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()] if folder.is_dir() else []
+    owners = {path: _owner(path) for path in files if len(path.relative_to(folder).parts) <= 2}
+    others = {owner for owner in owners.values() if owner} - {MARK, f"{MARK} as {name}"}
+    for path, owner in owners.items():
+        if owner == f"{MARK} as {name}" or (owner == MARK and not others):
+            yield path
 
 
 def _compare(texts: dict[Path, str], left_over: list[Path]) -> int:
@@ -104,7 +115,8 @@ def _compare(texts: dict[Path, str], left_over: list[Path]) -> int:
 
 def _difference(path: Path, text: str) -> str:
     try:
-        there = path.read_bytes()
+        # As git and editors leave it on Windows.
+        there = path.read_bytes().removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n")
     except FileNotFoundError:
         return "is missing"
     if there == text.encode():
@@ -115,15 +127,18 @@ def _difference(path: Path, text: str) -> str:
     return f"differs from line {line} on: export it again"
 
 
-def _write(texts: dict[Path, str]) -> None:
+def _write(texts: dict[Path, str], name: str) -> None:
     """Write what is not there yet, all of it or nothing."""
     from wirelock.export.targets import MARK
     from wirelock.whole import replacing
 
     changed = {path: text for path, text in texts.items() if _difference(path, text)}
     for path in changed:
-        if path.exists() and MARK not in path.read_text("utf-8", "replace").partition("\n")[0]:
+        there = _owner(path) if path.exists() and path.stat().st_size else MARK
+        if there is None:
             raise ProjectError(f"{path} is no file of an export: move it away, or choose another folder")
+        if there not in (MARK, f"{MARK} as {name}"):
+            raise ProjectError(f"{path} is of an export with another --name: choose another folder")
     with ExitStack() as stack:
         for path, text in changed.items():
             stack.enter_context(replacing(path, ProjectError, make_folder=True)).write(text)

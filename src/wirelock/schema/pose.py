@@ -34,7 +34,8 @@ def check_pose(pose: SmallestThree, layout: Layout) -> None:
     for name, low, high in ((pose.index, 0, 3), *((name, -highest, highest) for name in pose.kept)):
         found = next((item for item in layout.fields if item.label == name), None)
         if found is None:
-            raise SchemaError(layout.name, f"the quaternion's field {name} is not in the layout")
+            told = f"the quaternion's field {name} is not in the layout"
+            raise SchemaError(layout.name, told, 'name its fields: SmallestThree(index="...", kept=(...))')
         integer = plain(found.type)
         if not isinstance(integer, Integer):
             raise SchemaError(f"{layout.name}.{name}", "a quaternion is made of plain integers")

@@ -124,7 +124,13 @@ def range_of(value: v.Value) -> Interval:
         case v.Number(of=of) if isinstance(of_type(of), v.BoolType):
             known = truth_of(of)
             return (0, 1) if known is None else (int(known), int(known))
-        case v.Number(low=low) | v.Op(low=low) if low >= 0:
+        case v.Op(low=low, high=high):
+            held = (RANGES[name] for name in ("int32_t", "uint32_t"))
+            least, greatest = next(
+                (it for it in held if it[0] <= low and high <= it[1]), (-(1 << 64), 1 << 64)
+            )
+            return max(least, 0) if low >= 0 else least, greatest
+        case v.Number(low=low) if low >= 0:
             return 0, 1 << 64
     if isinstance(kind, v.IntType):
         return _holds(kind)
@@ -194,9 +200,16 @@ class Operators(ABC):
         if any(map(is_float, operands)):
             codes = [self.value(item) for item in operands]
             narrow = any(code.type == "float" for code in codes)
+            both = all(
+                code.type == "float" or _is_binary32(item) for item, code in zip(operands, codes, strict=True)
+            )
             left, right = (
-                f"{code.text}f" if narrow and _is_binary32(item) else code.at_least(COMPARE + 1)
-                for item, code in zip(operands, codes, strict=True)
+                f"(double){code.at_least(UNARY)}"
+                if code.type == "float" and not both
+                else f"{code.text}f"
+                if narrow and both and code.type == "double"
+                else code.at_least(COMPARE + 1)
+                for code in codes
             )
             return Code(f"{left} {name} {right}", "bool", COMPARE)
         if name in COMPARISONS:
@@ -225,6 +238,8 @@ class Operators(ABC):
                 for item in operands[1:]:
                     text = f"{word}({text}, {self.assigned(item, kind)})"
                 return Code(f"{word}({text})" if name == "abs" else text, kind)
+            case "neg" if isinstance(operands[0], v.Int):
+                return Code(literal(-operands[0].value, kind), kind, UNARY)
             case "neg":
                 return Code(f"-{self.integer(operands[0], kind)}", kind, UNARY)
             case "//" | "%" if low < 0:
@@ -232,17 +247,25 @@ class Operators(ABC):
                 left, right = (self.assigned(item, "int64_t") for item in operands)
                 return Code(f"wl_floor_{word}({left}, {right})", "int64_t")
             case "<<" if low < 0:
-                unsigned = self.integer(operands[0], "uint64_t")
+                unsigned = self._shifted(operands[0], "uint64_t")
                 shift = self.value(operands[1]).at_least(ATOM)
                 return Code(f"(int64_t)({unsigned} << {shift})", "int64_t", UNARY)
             case "<<" | ">>":
-                code = self.value(operands[0])
-                small = kind == "int32_t" and code.type in _SMALL
-                left = code.at_least(ATOM) if small else self.integer(operands[0], kind)
+                left = self._shifted(operands[0], kind)
                 return Code(f"{left} {name} {self.value(operands[1]).at_least(ATOM)}", kind, _SHIFT)
         binds = _BINDS[name]
         left, right = self._sides(operands, kind, binds, same=name)
         return Code(f"{left} {_SPELLED.get(name, name)} {right}", kind, binds)
+
+    def _shifted(self, value: v.Value, kind: str) -> str:
+        """Return what is shifted: of the type itself, as C computes a shift in the type of its left side."""
+        code = self.value(value)
+        if kind == "int32_t" and (code.type in _SMALL or isinstance(value, v.Int)):
+            return code.at_least(ATOM)
+        if not isinstance(value, v.Int):
+            return self.integer(value, kind)
+        constant = value.value & RANGES["uint64_t"][1] if kind == "uint64_t" else value.value
+        return literal(constant, kind) if constant >= 1 << 31 and kind != "size_t" else f"({kind}){constant}"
 
     def _common(self, operands: tuple[v.Value, ...], results: list[Interval]) -> str:
         """Return the type in which operands are computed: it holds them, and the results."""

@@ -135,6 +135,7 @@ def _versions(program: Program, names: Names, records: dict[str, RecordDecl]) ->
             row = [
                 text_literal(protocol.name),
                 str(version.number),
+                text_literal(f'"{version.digest}"'),
                 *(f"{word}_{name}" for word in ("parse", "build", "tell_held")),
                 *poses,
             ]

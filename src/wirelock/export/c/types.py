@@ -25,9 +25,19 @@ _WORDS: Final = """
     export false friend import module mutable namespace new noexcept not not_eq nullptr operator or or_eq
     private protected public reinterpret_cast requires static_assert static_cast template this thread_local
     throw true try typeid typename using virtual wchar_t xor xor_eq typeof near far linux unix NULL errno
-    stdin stdout stderr assert interface small min max
+    stdin stdout stderr assert interface small min max EOF BUFSIZ FILENAME_MAX RAND_MAX EXIT_SUCCESS
+    EXIT_FAILURE INFINITY NAN HUGE_VAL HUGE_VALF HUGE_VALL I complex imaginary offsetof va_start va_end va_arg
+    SEEK_SET SEEK_CUR SEEK_END TMP_MAX CLOCKS_PER_SEC EDOM ERANGE EILSEQ SIGABRT SIGINT SIGTERM TRUE FALSE
+    DOMAIN OVERFLOW UNDERFLOW signals emit slots i386 vax pascal cdecl
 """
 """Words of C99 and of C++ up to now, and what common headers define as macros."""
+
+_MACROS: Final = re.compile(
+    r"[A-Z][A-Z0-9_]*_(MAX|MIN|WIDTH|BIT|DIG|EXP|EPSILON|SUBNORM|ENDIAN|METHOD|ROUNDS|RADIX)|MAXFLOAT|PIPE_BUF|NL_\w+"
+    r"|(M|FP|FLT|DBL|LDBL|SEEK|RENAME|L|P|PTHREAD|MATH|CHAR|math)_\w+|HUGE_VAL\w*|SNAN\w*|NZERO|NFDBITS|DECIMAL_DIG"
+    r"|(PRI|SCN)[diouxX]\w*|W[A-Z]+|(MAX|FD)_[A-Z]+|[A-Z_]+_ITERATIONS|BYTE_ORDER|SIG[A-Z]+"
+)
+"""What macros of math.h, stdint.h, limits.h, float.h, inttypes.h, stdio.h and stdlib.h look like."""
 
 KEYWORDS: Final = frozenset(_WORDS.split())
 """What no field or local may be called."""
@@ -78,7 +88,7 @@ def is_position(kind: v.Type) -> bool:
 def identifier(name: str) -> str:
     """Return a name of a layout as one of C: its letters, digits and underscores."""
     found = re.sub(r"[^A-Za-z0-9_]", "_", name).strip("_") or "value"
-    return f"its_{found}" if found.lower().startswith("wl_") else found
+    return f"its_{found}" if found.lower().startswith("wl_") or _MACROS.fullmatch(found) else found
 
 
 class Names:

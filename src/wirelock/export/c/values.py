@@ -21,6 +21,8 @@ class Expressions(Operators):
         self.storage = enumerations
         self.types: dict[str, str] = {}
         """Of locals whose type in C is another than their own: what is computed of positions is a size_t."""
+        self._operations: dict[int, tuple[v.Op, Code]] = {}
+        """What was written already, by identity: an operator asks for its operands more than once."""
 
     def place(self, value: v.Value) -> str:
         """Return where a value lies: something that can be assigned, or whose address can be taken."""
@@ -125,7 +127,9 @@ class Expressions(Operators):
             case v.Call():
                 return self._call(value)
             case v.Op():
-                return self.operation(value)
+                if id(value) not in self._operations:
+                    self._operations[id(value)] = value, self.operation(value)
+                return self._operations[id(value)][1]
         raise AssertionError(f"{value} is no expression of its own")
 
     def _type(self, kind: v.Type) -> str:

@@ -26,13 +26,15 @@ MARK: Final = (
 )
 TEXT_FUNCTIONS: Final = ("text_code", "text_of", "text_size", "text_fits", "text")
 MORE_CODES: Final = {"no-space": "the destination has too few bytes (building only, and only here)"}
+RUNNER: Final = ("Runner", "RunnerGolden", "RunnerJson")
 LEFT_OUT: Final = ("opaque", "validator", "rule:NAME")
 """Codes that a client never has, and the one that is a pattern."""
 
 
 def export(program: Program, name: str, *, tests: bool) -> dict[str, str]:
     """Return the source files by path; `name` becomes the namespace. With `tests` a runner comes with it."""
-    book, namespace = Book(program), pascal(name)
+    book = Book(program)
+    namespace = book.namespace(name)
     found: dict[str, str] = {}
     written: set[str] = set()
     for protocol in program.protocols:
@@ -41,23 +43,25 @@ def export(program: Program, name: str, *, tests: bool) -> dict[str, str]:
         found[f"{class_name(protocol, book)}.cs"] = _file(body, told, namespace)
     needed = _needed(program, "\n".join(found.values()))
     shared = ["Fault", "Hello", "Json", "Wire", *(["SmallestThree"] if "pose" in needed else [])]
-    for part in (*shared, *(["Runner"] if tests else [])):
+    for part in (*shared, *(RUNNER if tests else ())):
         text = (files("wirelock.export.csharp") / "runtime" / f"{part}.cs").read_text("utf-8")
         text = text.replace("NAMESPACE", namespace).replace("CODES\n", _codes())
         found[f"{part}.cs"] = f"{MARK}\n{_pruned(text, needed)}"
     if tests:
-        found["RunnerCodecs.cs"] = _file(codec_lines(program, book), ["// No part of a client."], namespace)
+        found["RunnerCodecs.cs"] = _file(
+            codec_lines(program, book, namespace), ["// No part of a client."], namespace
+        )
     return found
 
 
 def _protocol(program: Program, protocol: ProtocolDecl, book: Book, written: set[str]) -> Iterator[str]:
-    """Yield a protocol's class, and all types that it uses and no protocol before it."""
+    """Yield a protocol's class, and all types that it uses, but versions of others and what is written."""
     yield from protocol_lines(protocol, book)
-    used = used_by(program, protocol)
+    labels = _labels(program)
+    used = used_by(program, protocol) - labels.keys() | {version.record for version in protocol.versions}
     for enumeration in program.enumerations:
         if enumeration.name in used - written:
             yield from ("", *enumeration_lines(enumeration, book))
-    labels = {item.record: f"{protocol.name} v{item.number}" for item in protocol.versions}
     for record in program.records:
         if record.name not in used - written:
             continue
@@ -65,6 +69,15 @@ def _protocol(program: Program, protocol: ProtocolDecl, book: Book, written: set
             yield from ("", *choice_lines(choice, book))
         yield from ("", *record_lines(record, book, labels.get(record.name, "")))
     written |= used
+
+
+def _labels(program: Program) -> dict[str, str]:
+    """Return which versions a record is, such as `rotation v1`, of whatever protocols."""
+    found: dict[str, list[str]] = {}
+    for protocol in program.protocols:
+        for version in protocol.versions:
+            found.setdefault(version.record, []).append(f"{protocol.name} v{version.number}")
+    return {record: ", ".join(labels) for record, labels in found.items()}
 
 
 def _file(lines: Iterable[str], told: Iterable[str], namespace: str) -> str:

@@ -28,7 +28,8 @@ KEYWORDS: Final = _words("""
 """)
 TYPES: Final = _words("""
     Fault FaultCode FaultSlot WireException Reader Writer Wire TagField SmallestThree Negotiation
-    Disagreement Hello JsonNumber JsonObject JsonReader JsonText Runner Teller Hex Codec Codecs GoldenFiles
+    Disagreement Hello JsonNumber JsonObject JsonReader JsonText JsonDifference DecimalText Runner Teller Hex
+    Codec Codecs GoldenFiles
     Array ArgumentException ArgumentOutOfRangeException BinaryPrimitives BitConverter Console Convert
     Comparer CultureInfo Dictionary Encoding Exception File FormatException HashCode IEquatable IOException
     KeyValuePair List Math MemoryExtensions MethodImpl MethodImplOptions NumberStyles Object ReadOnlySpan
@@ -66,7 +67,12 @@ class Book:
             self._types[declared] = self.named(declared, OWN)
         for declared in self.choices:
             self._types[declared] = self.named(declared, (*OWN, "Kind"))
-        self.protocols = {item.name: self.named(item.name, OF_PROTOCOL) for item in program.protocols}
+        self.protocols = {
+            item.name: self.named(
+                item.name, (*OF_PROTOCOL, *(f"CodecV{version.number}" for version in item.versions))
+            )
+            for item in program.protocols
+        }
         """What the classes of a protocol begin with."""
         self._fields: dict[str, dict[str, str]] = {}
         self._members: dict[str, tuple[tuple[str, int], ...]] = {}
@@ -80,10 +86,15 @@ class Book:
         """Return a name that no type has with one of these endings, and take it with all of them."""
         wanted = unique(pascal(name), (), KEYWORDS)
         found, number = wanted, 2
-        while self._taken & {f"{found}{ending}" for ending in endings}:
+        while self._taken.intersection(_spellings(found, endings)):
             found, number = f"{wanted}{number}", number + 1
-        self._taken |= {f"{found}{ending}" for ending in endings}
+        self._taken.update(_spellings(found, endings))
         return found
+
+    def namespace(self, name: str) -> str:
+        """Return the name of a namespace: outside of it, one named like a type would hide that type."""
+        wanted = unique(pascal(name), ())
+        return f"{wanted}Protocols" if wanted in self._taken else wanted
 
     def field(self, record: str, name: str) -> str:
         """Return the name of a record's field."""
@@ -153,6 +164,14 @@ class Book:
             case v.OptionType(inner=inner):
                 return self.comparable(inner)
         return True
+
+
+def _spellings(name: str, endings: tuple[str, ...]) -> Iterator[str]:
+    """Yield a name with its endings; of files in lower case too: some systems mix them up."""
+    for ending in endings:
+        yield f"{name}{ending}"
+        if ending == OF_PROTOCOL[0]:
+            yield f"{name}{ending}.cs".lower()
 
 
 def is_reference(kind: v.Type) -> bool:

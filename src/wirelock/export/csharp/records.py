@@ -251,8 +251,9 @@ def _pose(record: RecordDecl, pose: SmallestThree, book: Book) -> Iterator[str]:
     /// <summary>Pack a quaternion as TryFromQuaternion does. Throws WireException.</summary>
     public static {name} FromQuaternion(float x, float y, float z, float w)
     {{
+        var fault = new Fault(FaultCode.OutOfRange, "");
         return TryFromQuaternion(x, y, z, w, out {name} record)
-            ? record : throw new WireException("{name}", new Fault(FaultCode.OutOfRange, ""));
+            ? record : throw new WireException("{name}", fault, SmallestThree.NoLength);
     }}
 
     /// <summary>Unpack the unit quaternion. Throws WireException where there is none.</summary>

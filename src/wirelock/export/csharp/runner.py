@@ -19,7 +19,7 @@ __all__ = ["codec_lines"]
 STEP = "    "
 
 
-def codec_lines(program: Program, book: Book) -> Iterator[str]:
+def codec_lines(program: Program, book: Book, namespace: str) -> Iterator[str]:
     """Yield the classes of RunnerCodecs.cs."""
     yield "internal static partial class Runner"
     yield "{"
@@ -34,7 +34,7 @@ def codec_lines(program: Program, book: Book) -> Iterator[str]:
         yield from _codecs(protocol, book)
         for version in protocol.versions:
             yield ""
-            yield from _codec(program, protocol, version, book)
+            yield from _codec(protocol, version, book, namespace)
     yield ""
     yield "/// <summary>Records as JSON, as golden files have them.</summary>"
     yield "internal static class Teller"
@@ -76,8 +76,9 @@ def _codecs(protocol: ProtocolDecl, book: Book) -> Iterator[str]:
 }}""")
 
 
-def _codec(program: Program, protocol: ProtocolDecl, version: VersionDecl, book: Book) -> Iterator[str]:
+def _codec(protocol: ProtocolDecl, version: VersionDecl, book: Book, namespace: str) -> Iterator[str]:
     name = book.type_name(version.record)
+    called = f"global::{namespace}.{name}"  # a record may be named like a member of Codec
     yield from code(f"""internal sealed class {book.protocols[protocol.name]}CodecV{version.number} : Codec
 {{
     private {name} record;
@@ -86,7 +87,7 @@ def _codec(program: Program, protocol: ProtocolDecl, version: VersionDecl, book:
 
     internal override bool TryParse(byte[] data, out Fault fault)
     {{
-        return {name}.TryParse(data, out record, out fault);
+        return {called}.TryParse(data, out record, out fault);
     }}
 
     internal override bool TryBuild(out byte[] bytes, out Fault fault)
@@ -110,7 +111,7 @@ def _codec(program: Program, protocol: ProtocolDecl, version: VersionDecl, book:
         yield from code(f"""
     internal override bool TryFromQuaternion(float[] q)
     {{
-        return {name}.TryFromQuaternion(q[0], q[1], q[2], q[3], out record);
+        return {called}.TryFromQuaternion(q[0], q[1], q[2], q[3], out record);
     }}
 
     internal override float[] ToQuaternion()

@@ -19,7 +19,8 @@ from wirelock.layout.terms import Expression, Literal, Number, Operation, Path, 
 
 __all__ = [
     "Names", "ValueOf", "all_of", "any_of", "as_float", "compared", "int_type", "integer", "interval_of",
-    "is_float", "lower", "negated", "is_literal", "of_type", "operation", "plus", "rule_notes", "truth",
+    "is_float", "is_literal", "joined", "lower", "negated", "of_type", "operation", "plus", "rule_notes",
+    "truth",
 ]  # fmt: skip
 
 ValueOf: TypeAlias = Callable[[Expression], v.Value | None]
@@ -82,9 +83,23 @@ def int_type(low: int, high: int) -> v.IntType:
     raise TooWideError(f"no 64 bits hold {low}..{high}")
 
 
-def operation(operator: str, *operands: v.Value) -> v.Op:
-    """Return an operation over integers, with its interval; constants are computed."""
-    return v.Op(operator, operands, *OPERATORS[operator].interval(*map(interval_of, operands)))
+def operation(operator: str, *operands: v.Value) -> v.Value:
+    """Return an operation over integers, with its interval; what can only be one integer is that."""
+    constants = [item.value for item in operands if isinstance(item, v.Int)]
+    if len(constants) == len(operands):
+        return v.Int(int(OPERATORS[operator].compute(*constants)))
+    low, high = OPERATORS[operator].interval(*map(interval_of, operands))
+    return v.Int(low) if low == high else v.Op(operator, operands, low, high)
+
+
+def joined(parts: Iterable[v.Value]) -> v.Value:
+    """Return the bits of all parts together: as a tree that is no deeper than it must be."""
+    found = [*parts]
+    while len(found) > 1:
+        pairs = zip(found[::2], found[1::2], strict=False)
+        odd = found[len(found) - len(found) % 2 :]
+        found = [*(operation("|", left, right) for left, right in pairs), *odd]
+    return found[0] if found else v.Int(0)
 
 
 def plus(left: v.Value, right: v.Value | int) -> v.Value:

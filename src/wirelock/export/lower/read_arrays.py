@@ -63,7 +63,7 @@ class Arrays(Fixed):
             return self.varint(kind.integer, at, end, goal)
         size, spot = size_of(kind.integer).lowest // 8, Spot(at)
         self.fail_if(less(left(end, at), size), "truncated", st.Place(goal.steps, at))
-        return plus(at, size), self.let(f"{goal.hint}_number", spot.raw(kind.integer))
+        return plus(at, size), self.let(f"{goal.hint}_number", spot.raw(kind.integer, self.let))
 
     def _loaded(
         self, element: Type, size: int, count: v.Value, cut: v.Value, at: v.Value, end: v.Value, goal: Goal

@@ -117,6 +117,10 @@ class Block:
         return local
 
 
+DEEP = 5
+"""A value in which so many operators nest keeps its local: printers visit an operand more than once."""
+
+
 def named(hint: str) -> str:
     """Return a hint as the name of a local."""
     found = snake(hint)
@@ -198,11 +202,16 @@ def _joined(body: tuple[st.Statement, ...], used: Counter[str]) -> tuple[st.Stat
                 statement = st.While(condition, _joined(inner, used))
         if found and isinstance(last := found[-1], st.Let) and used[last.local.name] == 1:
             head = _head(statement)
-            if head is not None and last.local.name in set(_used(head)):
+            if head is not None and last.local.name in set(_used(head)) and _depth(last.value) < DEEP:
                 found[-1] = _with(statement, last.local, last.value)
                 continue
         found.append(statement)
     return tuple(found)
+
+
+def _depth(value: v.Value) -> int:
+    """Return how deep operators nest in a value."""
+    return 1 + max(map(_depth, value.operands)) if isinstance(value, v.Op) else 0
 
 
 def _head(statement: st.Statement) -> object:

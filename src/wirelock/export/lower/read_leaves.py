@@ -66,7 +66,7 @@ class Leaves(Block):
         """Read a number of fixed size."""
         if isinstance(kind, Float):
             return self._float(kind, limits, spot, target, steps, hint)
-        raw = self.let(hint, spot.raw(kind))
+        raw = self.let(hint, spot.raw(kind, self.let))
         structure, place = spot.place(steps, kind), spot.place(steps, kind, value=True)
         match kind:
             case Flag():
@@ -129,7 +129,7 @@ class Leaves(Block):
         exponent = _EXPONENT[bits]
         quiet = (exponent & -exponent) >> 1
         if bits == 64 and spot.aligned:  # in halves, so that no language needs an integer of 64 bits for it
-            raw: v.Value = spot.raw(kind)
+            raw: v.Value = spot.raw(kind, self.let)
             little = kind.order == "little"
             upper = self.let(f"{hint}_upper", v.Load(plus(spot.byte, 4 * little), 32, False, kind.order))
             lower = v.Load(plus(spot.byte, 4 * (not little)), 32, False, kind.order)
@@ -137,7 +137,7 @@ class Leaves(Block):
         else:
             if bits == 64:
                 exponent, quiet = exponent << 32, quiet << 32
-            raw = upper = self.let(f"{hint}_bits", spot.raw(kind))
+            raw = upper = self.let(f"{hint}_bits", spot.raw(kind, self.let))
             payload = _has(raw, quiet - 1)
         full = compared("==", operation("&", upper, v.Int(exponent | quiet)), exponent)
         self.fail_if(all_of([full, payload]), "not-canonical", place)
@@ -159,11 +159,13 @@ class Leaves(Block):
                 self.fail_if(negated(same), "constant", spot.start(steps))
             elif kind.value:
                 octet = Integer(8, False, "big")
-                there = (spot.on(8 * number).raw(octet) for number in range(len(kind.value)))
+                there = (spot.on(8 * number).raw(octet, self.let) for number in range(len(kind.value)))
                 same = all_of(map(partial(compared, "=="), there, kind.value))
                 self.fail_if(negated(same), "constant", spot.place(steps, kind))
             return None
-        self.fail_if(compared("!=", spot.raw(kind), kind.value), "constant", spot.place(steps, kind))
+        self.fail_if(
+            compared("!=", spot.raw(kind, self.let), kind.value), "constant", spot.place(steps, kind)
+        )
         return v.Int(kind.value)
 
     def padding(self, kind: Padding, spot: Spot, steps: Steps) -> None:

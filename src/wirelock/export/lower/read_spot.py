@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Final
 
 from wirelock.export import statements as st
 from wirelock.export import values as v
-from wirelock.export.lower.expressions import operation, plus
+from wirelock.export.lower.expressions import joined, operation, plus
 from wirelock.layout.nodes import Bytes, Float, Integer, Order, Type, integer_of, plain
 from wirelock.layout.positions import pieces_at, scattered_pieces
 from wirelock.layout.scalars import ByteOrder
 from wirelock.layout.sizes import size_of
 
 __all__ = ["Pieces", "Spot"]
+
+MOST: Final = 8
+"""So many parts of an integer are put together in one expression."""
 
 Pieces = tuple[tuple[int, int], ...]
 """(byte, mask) pairs from a value's most significant bit, as errors.Fault has them."""
@@ -68,8 +73,11 @@ class Spot:
         """Return the place of a fault that is told by its byte alone."""
         return self.place(steps, Bytes(0))
 
-    def raw(self, kind: Type) -> v.Value:
-        """Return the integer that a value's bits are: signed where the type's integer is."""
+    def raw(self, kind: Type, let: Callable[[str, v.Value], v.Value]) -> v.Value:
+        """Return the integer that a value's bits are: signed where the type's integer is.
+
+        `let` declares a local for a part of it, where it is made of many.
+        """
         inner = integer_of(plain(kind)) or plain(kind)
         signed = isinstance(inner, Integer) and inner.signed
         order: ByteOrder = inner.order if isinstance(inner, Integer | Float) else "big"
@@ -78,14 +86,15 @@ class Spot:
             return v.Load(self.byte, width, signed, order)
         pieces = self.pieces(kind) or tuple((self.bit // 8 + at, 0xFF) for at in range(width // 8))
         if not signed:
-            return gathered(self.base, pieces)
+            return gathered(self.base, pieces, let)
         if width < 64:
-            return extended(gathered(self.base, pieces), width)
-        # Of 64 bits the first piece alone is made signed, so that no step leaves int64.
-        first, behind = pieces[:1], pieces[1:]
-        high = extended(gathered(self.base, first), first[0][1].bit_count())
+            return extended(gathered(self.base, pieces, let), width)
+        # Of 64 bits only the first ones are made signed, two or more of them, so that no step leaves int64.
+        count = next(count for count in range(1, len(pieces)) if _width(pieces[:count]) > 1)
+        first, behind = pieces[:count], pieces[count:]
+        high = extended(gathered(self.base, first, let), _width(first))
         scaled = operation("*", high, v.Int(1 << _width(behind)))
-        return operation("+", scaled, gathered(self.base, behind))
+        return operation("+", scaled, gathered(self.base, behind, let))
 
 
 def extended(value: v.Value, width: int) -> v.Value:
@@ -95,13 +104,31 @@ def extended(value: v.Value, width: int) -> v.Value:
     return v.Op("-", (flipped, v.Int(sign)), -sign, sign - 1)
 
 
-def gathered(base: v.Value, pieces: Pieces) -> v.Value:
+def gathered(base: v.Value, pieces: Pieces, let: Callable[[str, v.Value], v.Value]) -> v.Value:
     """Return the unsigned integer whose bits lie in pieces: with one load where they follow each other."""
+    runs: list[tuple[v.Value, int]] = []
+    while pieces:
+        run, pieces = _split(pieces)
+        runs.append((_loaded(base, run), _width(run)))
+    while len(runs) > MOST:
+        groups = [runs[at : at + MOST] for at in range(0, len(runs), MOST)]
+        runs = [(let("part", _behind(group)), sum(width for _, width in group)) for group in groups]
+    return _behind(runs)
+
+
+def _behind(runs: list[tuple[v.Value, int]]) -> v.Value:
+    """Return integers of so many bits behind each other as one."""
+    left, parts = sum(width for _, width in runs), []
+    for value, width in runs:
+        left -= width
+        parts.append(operation("<<", value, v.Int(left)) if left else value)
+    return joined(parts)
+
+
+def _loaded(base: v.Value, pieces: Pieces) -> v.Value:
+    """Return the unsigned integer that is in pieces which follow each other."""
     order = _order(pieces)
-    if order is None:
-        first, behind = _split(pieces)
-        high = operation("<<", gathered(base, first), v.Int(_width(behind)))
-        return operation("|", high, gathered(base, behind))
+    assert order is not None, pieces
     octets, width = len(pieces), _width(pieces)
     found: v.Value = v.Load(plus(base, min(byte for byte, _ in pieces)), 8 * octets, False, order)
     below = (pieces[-1][1] & -pieces[-1][1]).bit_length() - 1
@@ -134,7 +161,5 @@ def _is_run(mask: int) -> bool:
 
 def _split(pieces: Pieces) -> tuple[Pieces, Pieces]:
     """Cut pieces behind the most that are one integer."""
-    for count in range(len(pieces) - 1, 1, -1):
-        if _order(pieces[:count]) is not None:
-            return pieces[:count], pieces[count:]
-    return pieces[:1], pieces[1:]
+    count = next(count for count in range(len(pieces), 0, -1) if _order(pieces[:count]) is not None)
+    return pieces[:count], pieces[count:]

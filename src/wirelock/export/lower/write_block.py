@@ -11,7 +11,7 @@ from typing import Final
 
 from wirelock.export import statements as st
 from wirelock.export import values as v
-from wirelock.export.lower.expressions import Names, interval_of, operation, plus
+from wirelock.export.lower.expressions import Names, interval_of, joined, operation, plus
 from wirelock.export.lower.units import POSITION
 from wirelock.layout.bounds import MAX_LENGTH
 from wirelock.layout.nodes import Order
@@ -220,16 +220,12 @@ def _split(bits: list[Bits], width: int) -> tuple[list[Bits], list[Bits]]:
 
 def _joined(bits: list[Bits], width: int) -> v.Value:
     """Return bits one behind the other, as one integer of so many."""
-    found: v.Value | None = None
+    constant, parts = 0, []
     for item in bits:
         width -= item.width
         value = item.lying(width)
-        if value == v.Int(0):
-            continue
-        if found is None:
-            found = value
-        elif isinstance(found, v.Int) and isinstance(value, v.Int):
-            found = v.Int(found.value | value.value)
+        if isinstance(value, v.Int):
+            constant |= value.value
         else:
-            found = operation("|", found, value)
-    return v.Int(0) if found is None else found
+            parts.append(value)
+    return joined([*parts, v.Int(constant)] if constant else parts)

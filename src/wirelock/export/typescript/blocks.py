@@ -32,7 +32,7 @@ class Blocks:
         self.owner = "reader" if self.reads else "json" if function.kind == "tell" else "writer"
         self.traits = module.learn(function)
         self.names: dict[str, str] = {}
-        self.taken = module.taken | {"at", "end"}
+        self.taken = module.taken
         self.values = Values(module, self.owner, self.place)
         self.places = Places(self, function) if self.reads else None
         self.docs: list[Doc] = []
@@ -60,6 +60,7 @@ class Blocks:
 
     def new(self, wanted: str, own: bool = False) -> str:
         """Return a name that nothing else in the function has."""
+        wanted = f"_{wanted}" if wanted[0].isdigit() else wanted
         number, found = 2, wanted
         while not own and found in self.taken:
             found, number = f"{wanted}{number}", number + 1

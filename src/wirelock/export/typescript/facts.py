@@ -17,8 +17,8 @@ __all__ = [
     "held_where", "pinned_by", "plain_numbers", "present_where", "used_in",
 ]  # fmt: skip
 
-Pinned: TypeAlias = v.Value | tuple[v.Value, int]
-"""What the compiler refuses to compare again: an integer that is one constant, or not the one beside it."""
+Pinned: TypeAlias = v.Value | tuple[v.Value, int | bytes]
+"""What the compiler refuses to compare again: a value that is one constant, or not the one beside it."""
 
 
 def changed(node: object) -> Iterator[v.Local]:
@@ -98,6 +98,12 @@ def _given(node: st.Read | st.Write, kind: str, module: Module) -> dict[str, v.V
 def pinned_by(condition: v.Value, holds: bool) -> set[Pinned]:
     """Return what Values.pinned has where a condition holds, or where it does not."""
     match condition:
+        case v.Op(operator="==" | "!=" as name, operands=(v.Number(of=of), v.Int(value=0 | 1 as bit))) if (
+            isinstance(of_type(of), v.BoolType)
+        ):
+            return pinned_by(of, holds is ((name == "==") is (bit == 1)))
+        case v.Equal(of=of, octets=octets) if of is not None:
+            return {of} if holds else {(of, octets)}
         case v.Op(operator="==" | "!=" as name, operands=(left, v.Int(value=constant))):
             return {left} if (name == "==") is holds else {(left, constant)}
         case v.Op(operator="and" | "or" as name, operands=operands) if (name == "and") is holds:

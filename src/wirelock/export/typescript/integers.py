@@ -170,11 +170,13 @@ class Integers(ABC):
         """Return an integer that is the same in its low 32 bits, for JavaScript's bitwise operators."""
         match value:
             case v.Int(value=constant):
-                return mask(constant)
+                return mask(constant if within((constant, constant), INT32) else constant & UINT32[1])
             case v.Op(operator="&" | "|" | "^" as name, operands=(left, right)) if _has_low32(value):
                 return binary(name, self._low32(left), self._low32(right))
             case v.Op(operator="<<", operands=(left, v.Int(value=count))) if count < 32:
                 return binary("<<", self._low32(left), literal(count))
+        if self.is_wide(value):  # a number would be rounded before its low bits are taken
+            return call("Number", binary("&", self.big(value), Text("0xffffffffn")).shown)
         return self.number(value)
 
     def stored(self, value: v.Value, bits: int) -> Text:

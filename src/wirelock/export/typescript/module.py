@@ -2,37 +2,49 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 
 from wirelock.export import statements as st
 from wirelock.export import values as v
 from wirelock.export.names import camel, pascal, unique
 from wirelock.export.program import Function, Program, RecordDecl
-from wirelock.export.typescript.layout import Doc, arguments, octets, render
+from wirelock.export.typescript.layout import Doc, arguments, render
+from wirelock.export.typescript.text import code_of, mentions
 
 __all__ = ["Module", "Traits", "nodes_in"]
 
 WORDS: Final = frozenset(
     """
     any arguments as async await bigint boolean break case catch class const continue debugger declare
-    default delete do else enum eval export extends false finally for from function get if implements
-    import in infer instanceof interface is keyof let module namespace never new null number object of
-    package private protected public readonly require return set static string super switch symbol this
-    throw true try type typeof undefined unique unknown var void while with yield
-    Array BigInt DataView Error Infinity JSON Map Math NaN Number Object RangeError Record String Uint8Array
-    data json reader record view writer
+    default delete do else enum eval export exports extends false finally for from function get globalThis
+    if implements import in infer instanceof interface is keyof let module namespace never new null number
+    object of package private protected public readonly require return set static string super switch symbol
+    this throw true try type typeof undefined unique unknown var void while with yield
+    Array BigInt DataView Error Extract Infinity JSON Map Math NaN Number Object Omit Promise RangeError
+    Readonly Record String Uint8Array
+    at end json reader record view writer
     """.split()  # noqa: SIM905 - a list of words reads better as text
 )
-"""No name of ours: words of the language, and names that the emitted code itself uses."""
-RUNTIME: Final = (
-    "Fault", "FaultCode", "Float", "NegotiationError", "Negotiated", "QuietNaN", "Quaternion", "Reader",
-    "Tag", "WireError", "Writer",
-)  # fmt: skip
+"""No name of ours: words of the language, and names that the emitted functions themselves use."""
+FACE: Final = frozenset(
+    {"data", "isWhole", "message", "messages", "newest", "packet", "q", "rest", "version"}
+)
+"""No name of a module: parameters and locals of the objects of versions and protocols."""
+RUNTIME: Final = frozenset(
+    """
+    Fault FaultCode Float JsonWriter Mutable Negotiated NegotiationError QuietNaN Quaternion Reader Tag
+    WireError Writer
+    absBigInt answer bitsOf16 bitsOf32 bitsOf64 caught decode encode encoded endsInNuls findMark fits16
+    fits32 floatOf16 floatOf32 floatOf64 floorDivide floorRemainder getBigInt56 getBigUint56 getInt24 getInt40
+    getInt48 getUint24 getUint40 getUint48 isBigInt isBinary16 isBinary32 isInteger lengthOf main maxBigInt
+    minBigInt must nearestRaw negotiate numberOf numberOf16 numberOf32 numberOf64 putText rawOf sameBytes
+    setBigUint56
+    setUint24 setUint40 setUint48 tagFault textCode textFits textOf textSize unzigzag varintSize zigzag
+    """.split()  # noqa: SIM905
+)
+"""What the modules of the runtime export and ours import, each where it needs it: no name of ours either."""
 TYPES: Final = frozenset({"Float", "Mutable", "Negotiated", "Quaternion"})
 """What is imported as a type alone."""
 
@@ -60,14 +72,6 @@ def nodes_in(node: Any) -> Iterator[Any]:
             yield from nodes_in(getattr(node, item.name))
 
 
-@cache
-def _functions() -> frozenset[str]:
-    """Return the names of the runtime's functions: one may be imported after a local has got its name."""
-    folder = files("wirelock.export.typescript") / "runtime"
-    texts = (item.read_text("utf-8") for item in folder.iterdir() if item.name != "runner.ts")
-    return frozenset(name for text in texts for name in re.findall(r"^export function (\w+)", text, re.M))
-
-
 class Module:
     """The names and imports of one module, under construction."""
 
@@ -78,11 +82,14 @@ class Module:
         self.imports: dict[str, set[str]] = {}
         self.constants: dict[str, bytes] = {}
         self.traits: dict[tuple[str, str], Traits] = {}
-        self._taken: set[str] = {*RUNTIME, *_functions()}
+        self._taken: set[str] = set()
         self.types: dict[str, str] = {}
         self.choices: dict[str, v.ChoiceType] = {}
         self.messages: dict[str, str] = {}
-        """The objects of protocols, by their names."""
+        """The objects of protocols, by their names; `unions` are the types of their records."""
+        self.unions: dict[str, str] = {}
+        self.private: dict[tuple[str, str], str] = {}
+        """The constants of a protocol and the functions of a record, by their kind and its name."""
         self.fields: dict[str, dict[str, str]] = {}
         for name in (*self.records, *self.enumerations):
             self.types[name] = self.name(pascal(name))
@@ -92,6 +99,17 @@ class Module:
                 names[declared.name] = unique(camel(declared.name), names.values())
                 self._find_choices(declared.type)
             self.fields[record.name] = names
+        for protocol in program.protocols:
+            self.messages[protocol.name] = self.name(camel(protocol.name))
+            union = pascal(protocol.name)
+            self.unions[protocol.name] = self.name(f"{union}Message" if union in self.taken else union)
+        for name, shown in self.messages.items():
+            for kind in ("Hello", "Tag"):
+                self.private[kind, name] = self.name(f"{shown}{kind}")
+        for record in program.records:
+            for function in record.functions:
+                wanted = f"{function.kind}{self.types[record.name]}"
+                self.private[function.kind, record.name] = self.name(wanted)
 
     def _find_choices(self, kind: v.Type | None) -> None:
         match kind:
@@ -106,18 +124,19 @@ class Module:
 
     def name(self, wanted: str) -> str:
         """Return a name of the module that nothing else has."""
-        found = unique(wanted, self._taken, WORDS)
+        found = unique(wanted, self._taken, WORDS | RUNTIME | FACE)
         self._taken.add(found)
         return found
 
     @property
     def taken(self) -> set[str]:
-        """The names that a local may not have."""
-        return self._taken | WORDS
+        """The names that a local may not have: those of the module, and all that it may ever import."""
+        return self._taken | RUNTIME | WORDS
 
     # -- imports
 
     def _import(self, module: str, name: str) -> str:
+        assert name in RUNTIME, name
         self.imports.setdefault(module, set()).add(name)
         return name
 
@@ -151,8 +170,9 @@ class Module:
 
     def import_text(self, folder: str, body: str) -> str:
         """Return the import declarations for a body; what only types need is imported as a type."""
+        code = code_of(body)
         for module, names in self.imports.items():
-            self.imports[module] = {name for name in names if re.search(rf"\b{name}\b", body)}
+            self.imports[module] = {name for name in names if mentions(code, name)}
         self.imports = {module: names for module, names in self.imports.items() if names}
         found = ""
         for module, names in sorted(self.imports.items()):
@@ -179,13 +199,6 @@ class Module:
         name = self.name(hint)
         self.constants[name] = octets
         return name
-
-    def constant_texts(self) -> list[str]:
-        """Return the declarations of the constants."""
-        return [
-            render(octets(f"const {key} = new Uint8Array([", held, "]);")) + "\n"
-            for key, held in self.constants.items()
-        ]
 
     # -- types
 
@@ -271,7 +284,7 @@ class Module:
 
     def function(self, kind: str, record: str) -> str:
         """Return the name of a record's function."""
-        return f"{kind}{self.types[record]}"
+        return self.private[kind, record]
 
     def learn(self, function: Function) -> Traits:
         """Find out what callers must know of a function; those that it calls are known."""

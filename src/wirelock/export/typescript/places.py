@@ -277,12 +277,12 @@ class Places:
         parts: list[Doc] = []
         for item in self.module.records[record].fields:
             key, inner = self.module.fields[record][item.name], (*path, item.name)
-            told: Doc
-            if inner in self.variables:
-                told = self.variables[inner]
+            if self.variables.get(inner) == key:
+                parts.append(key)
+            elif inner in self.variables:
+                parts.append(f"{key}: {self.variables[inner]}")
             elif isinstance(item.type, v.RecordType):
-                told = self.literal(item.type.name, inner)
+                parts.append((f"{key}: ", self.literal(item.type.name, inner)))
             else:
-                told = self.module.default(item.type)
-            parts.append(key if told == key else (f"{key}: ", told))
+                parts.append(f"{key}: {self.module.default(item.type)}")
         return arguments("{", parts, "}", space=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from wirelock.export import values as v
-from wirelock.export.names import camel, pascal, screaming, unique
+from wirelock.export.names import screaming, unique
 from wirelock.export.program import FixedDecl, ProtocolDecl, RecordDecl
 from wirelock.export.typescript.expressions import quoted
 from wirelock.export.typescript.layout import Doc, arguments, octets, render, table
 from wirelock.export.typescript.module import Module
 from wirelock.export.typescript.text import doc_comment, indented
 
-__all__ = ["protocol_text", "version_text"]
+__all__ = ["pose_text", "protocol_text", "version_text"]
 
 
 def version_text(module: Module, record: RecordDecl, labels: list[tuple[str, str]]) -> str:
@@ -59,6 +59,13 @@ def version_text(module: Module, record: RecordDecl, labels: list[tuple[str, str
     return f"export const {name} = {{\n{''.join(members)}}};\n"
 
 
+def pose_text(module: Module, record: RecordDecl) -> str:
+    """Return the object of a quaternion that stands only inside of other records."""
+    name = module.types[record.name]
+    members = "".join(_pose(module, record, name)).removeprefix("\n")
+    return f"export const {name} = {{\n{members}}};\n"
+
+
 def _constants(record: RecordDecl) -> list[str]:
     taken = {"DIGEST", "SIZE"}
     found = []
@@ -90,6 +97,7 @@ def _pose(module: Module, record: RecordDecl, label: str) -> list[str]:
     kept = (pose.index, *pose.kept)
     others = [item for item in record.fields if item.name not in kept]
     told = f"{pose.bits}, {'true' if pose.canonical else 'false'}"
+    path = "" if pose.index == "largest_index" else f", {quoted(pose.index)}"
     held = dict(zip(kept, ("index", "a", "b", "c"), strict=True))
     parts = [
         f"{names[item.name]}: packet.{held[item.name]}"
@@ -97,9 +105,7 @@ def _pose(module: Module, record: RecordDecl, label: str) -> list[str]:
         else f"{names[item.name]}: rest.{names[item.name]}"
         for item in record.fields
     ]
-    packet = ", ".join(
-        key if key == names[field] == "" else f"{key}: record.{names[field]}" for field, key in held.items()
-    )
+    packet = ", ".join(f"{key}: record.{names[field]}" for field, key in held.items())
     rest = ""
     if others:
         omitted = " | ".join(f'"{names[item]}"' for item in kept)
@@ -114,15 +120,14 @@ def _pose(module: Module, record: RecordDecl, label: str) -> list[str]:
         "\n  /** Return the unit quaternion of a record, in binary32. Throws WireError. */\n"
         f"  toQuaternion(record: {name}): {quaternion} {{\n"
         f"    const packet = {{ {packet} }};\n"
-        f"    return {must}({quoted(label)}, {decode}(packet, {told}));\n  }},\n",
+        f"    return {must}({quoted(label)}, {decode}(packet, {told}{path}));\n  }},\n",
     ]
 
 
 def protocol_text(module: Module, protocol: ProtocolDecl) -> str:
     """Return the type of any version of a protocol, and the object that parses, builds and negotiates."""
-    name, label = module.name(camel(protocol.name)), quoted(protocol.name)
-    message = module.name(pascal(protocol.name))
-    module.messages[protocol.name] = name
+    name, message, label = module.messages[protocol.name], module.unions[protocol.name], quoted(protocol.name)
+    own_hello, own_tag = module.private["Hello", protocol.name], module.private["Tag", protocol.name]
     fault, must = module.codec("Fault"), module.codec("must")
     versions = [(item.number, module.types[item.record]) for item in protocol.versions]
     cases = [f"{{ readonly version: {number}; readonly record: {kind} }}" for number, kind in versions]
@@ -141,10 +146,10 @@ def protocol_text(module: Module, protocol: ProtocolDecl) -> str:
     )
     negotiated, negotiate = module.protocol("Negotiated"), module.protocol("negotiate")
     hello = quoted(protocol.hello)
-    known = f"const {name}Hello =\n  {hello};\n\n"
-    tag = _tag(module, protocol, name) if protocol.tag else ""
+    known = f"const {own_hello} =\n  {hello};\n\n"
+    tag = _tag(module, protocol, own_tag) if protocol.tag else ""
     choose = (
-        f"    const version = {name}Tag.versionOf(data);\n    switch (version) {{\n"
+        f"    const version = {own_tag}.versionOf(data);\n    switch (version) {{\n"
         if tag
         else "    switch (version) {\n"
     )
@@ -152,7 +157,7 @@ def protocol_text(module: Module, protocol: ProtocolDecl) -> str:
     peek = (
         f"\n  /** Return the version that the tag of `data` names; those above `newest` are unknown. */\n"
         f"  versionOf(data: Uint8Array, newest = Infinity): number | {fault} {{\n"
-        f"    return {name}Tag.versionOf(data, 0, newest);\n  }},\n"
+        f"    return {own_tag}.versionOf(data, 0, newest);\n  }},\n"
     )
     peek = peek if tag else ""
     which = "its tag names" if tag else "is asked for"
@@ -161,10 +166,10 @@ def protocol_text(module: Module, protocol: ProtocolDecl) -> str:
         f"export type {message} ={' ' if len(cases) == 1 else ''}{union};\n\n"
         f"{doc_comment(protocol.note)}export const {name} = {{\n"
         "  /** What to tell a peer: the versions that are spoken here. */\n"
-        f"  HELLO: {name}Hello,\n"
+        f"  HELLO: {own_hello},\n"
         "\n  /** Return the highest version that a peer speaks alike. Throws NegotiationError. */\n"
         f"  negotiate(hello: string): {negotiated} {{\n"
-        f"    return {negotiate}({label}, {name}Hello, hello);\n  }},\n"
+        f"    return {negotiate}({label}, {own_hello}, hello);\n  }},\n"
         f"{peek}\n  /** Return the record that all of `data` is, in the version that {which}."
         " Throws WireError. */\n"
         f"  parse(data: Uint8Array{version}): {message} {{\n"
@@ -201,7 +206,7 @@ def _repeated(module: Module, protocol: ProtocolDecl, name: str, message: str) -
     tag = ""
     if protocol.tag:
         tag = (
-            f"      const version = {name}Tag.versionOf(data, at);\n"
+            f"      const version = {module.private['Tag', protocol.name]}.versionOf(data, at);\n"
             f"      if (version instanceof {fault}) {{\n"
             f"        return {module.protocol('tagFault')}(version, messages.length, at);\n      }}\n"
         )
@@ -233,4 +238,4 @@ def _tag(module: Module, protocol: ProtocolDecl, name: str) -> str:
         arguments("[", [str(item.number), octets("[", item.tag, "]")], "]") for item in protocol.versions
     ]
     told = arguments(f"new {module.protocol('Tag')}(", [table(fields), table(tags)], ");")
-    return render((f"const {name}Tag = ", told)) + "\n\n"
+    return render((f"const {name} = ", told)) + "\n\n"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-import re
 
 from wirelock.export.program import ProtocolDecl, VersionDecl
 from wirelock.export.typescript.expressions import quoted
 from wirelock.export.typescript.layout import Doc, arguments, render
 from wirelock.export.typescript.module import Module
 from wirelock.export.typescript.statements import function_text
+from wirelock.export.typescript.text import code_of, mentions
 
 __all__ = ["golden_text"]
 
@@ -26,14 +26,15 @@ def golden_text(module: Module, name: str) -> dict[str, str]:
     ]
     subjects = [_subject(own, protocol) for protocol in module.program.protocols]
     table = f"await {own.runner('main')}([\n{''.join(subjects)}]);\n"
-    body = "\n".join([*own.constant_texts(), *functions, table])
+    body = "\n".join([*functions, table])
+    code = code_of(body)
     values = {module.messages[item.name] for item in module.program.protocols}
     values |= {module.types[version.record] for item in module.program.protocols for version in item.versions}
     types = {*module.types.values()} - values
     parts: list[Doc] = [
         key if key in values else f"type {key}"
         for key in sorted(values | types, key=lambda key: (key.lower(), key))
-        if re.search(rf"\b{key}\b", body)
+        if mentions(code, key)
     ]
     codec = render(("import ", arguments("{", parts, "}", space=True), f' from "./{name}.js";'))
     head = (

@@ -32,6 +32,7 @@ from wirelock.export.typescript.facts import (
 from wirelock.export.typescript.layout import HARD, Doc, Group, Indent, arguments, flat, render
 from wirelock.export.typescript.module import Module, nodes_in
 from wirelock.export.typescript.output import Output
+from wirelock.export.typescript.text import code_of, mentions
 
 __all__ = ["function_text"]
 
@@ -68,8 +69,8 @@ class Printer(Output):
         if not self.reads:
             parameters.append(("record", "record", self.module.types[self.record.name]))
         parameters += [(name, told, types.get(name, "number")) for name, told in own]
-        code = re.sub(r'"(?:[^"\\]|\\.)*"', '""', body)
-        used = [item for item in parameters if re.search(rf"(?<![.\w]){item[1]}\b(?!:)", code)]  # no key
+        code = code_of(body)
+        used = [item for item in parameters if mentions(code, item[1])]
         self.module.amend(self.function, {item[0] for item in parameters} - {item[0] for item in used})
         head = arguments(
             f"function {self.module.function(self.function.kind, self.record.name)}(",
@@ -267,6 +268,8 @@ class Printer(Output):
             taken = [body for keys, body in pick.cases if int(subject.doc) in keys]
             self.body(taken[0] if taken else pick.otherwise)
             return
+        if choice is None and pick.value in self.values.pinned:  # by a switch around this one
+            subject = Text((subject.atom, " as ", "bigint" if wide else "number"), "as", 10)
         arms: list[Doc] = []
         self.inside.append("switch")
         for keys, body in pick.cases:
@@ -307,8 +310,8 @@ class Printer(Output):
                 self._hold_items(body, index)
             held = len(found)
             self.body(body)
-        text = " ".join(map(flat, found[held:]))
-        kept = [doc for doc in found[:held] if re.search(rf"\b{flat(doc).split()[1]}\b", text)]
+        code = code_of(" ".join(map(flat, found[held:])))
+        kept = [doc for doc in found[:held] if mentions(code, flat(doc).split()[1])]
         self.add(prefix, Group(head), braces([*kept, *found[held:]]))
         self.inside.pop()
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 
 from wirelock.export.typescript.layout import WIDTH
 
-__all__ = ["doc_comment", "indented", "wrapped"]
+__all__ = ["code_of", "doc_comment", "indented", "mentions", "wrapped"]
+
+_NO_CODE = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`[^`]*`""", re.DOTALL)
 
 
 def wrapped(prefix: str, text: str) -> str:
@@ -38,3 +41,17 @@ def doc_comment(text: str, indent: str = "") -> str:
 def indented(text: str, steps: int) -> str:
     """Return a text whose lines, but for the first, begin some steps further in."""
     return text.replace("\n", "\n" + "  " * steps)
+
+
+def code_of(text: str) -> str:
+    """Return a text without its comments and what its strings say."""
+
+    def kept(found: re.Match[str]) -> str:
+        return " ".join(re.findall(r"\$\{([^}]*)\}", found[0])) if found[0][0] == "`" else ""
+
+    return _NO_CODE.sub(kept, text)
+
+
+def mentions(code: str, name: str) -> bool:
+    """Whether code, without comments and strings, uses a name: not as that of a property."""
+    return re.search(rf"(?<![\w$])(?<!(?<!\.)\.){name}\b(?!\??:)", code) is not None

@@ -237,6 +237,8 @@ class Values(Integers):
     def _equal(self, of: v.Value, octets: bytes) -> Text:
         kind, text = of_type(of), self.other(of)
         if isinstance(kind, v.TextType):
+            if of in self.pinned or (of, octets) in self.pinned:
+                text = Text((text.atom, " as string"), "as", 10)
             return binary("===", text, Text(quoted(octets.decode(kind.encoding))))
         constant = self.module.octets(octets)
         return call(self.module.codec("sameBytes"), text.shown, constant)

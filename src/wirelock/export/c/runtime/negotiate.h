@@ -1,5 +1,11 @@
 /* How deep the values of a hello may nest; a hello's own take three. */
-#define WL_JSON_DEPTH 100
+#define WL_JSON_DEPTH 256
+
+/* How long a hello may be, in characters. */
+#define WL_HELLO_LENGTH 1048576
+
+/* How many members of a hello may be none of it because another one of the same name follows. */
+#define WL_HELLO_REPLACED 64
 
 /* Moves behind white space. */
 static inline const char *wl_json_space(const char *at, const char *end)
@@ -257,16 +263,16 @@ static inline const char *wl_json_member(const char *object, const char *end, co
 /* Whether a value is a string of so many hexadecimal digits in lower case. */
 static inline bool wl_is_fingerprint(const char *value, int digits)
 {
-    int digit;
-    if (value == NULL || *value != '"') {
+    if (value == NULL || *value++ != '"') {
         return false;
     }
-    for (digit = 1; digit <= digits; digit++) {
-        if (wl_hex_digit(value[digit]) < 0 || (value[digit] >= 'A' && value[digit] <= 'F')) {
+    for (; digits > 0; digits--) {
+        const uint32_t digit = wl_json_character(&value);
+        if (digit > 'f' || wl_hex_digit((char)digit) < 0 || (digit >= 'A' && digit <= 'F')) {
             return false;
         }
     }
-    return value[digit] == '"';
+    return *value == '"';
 }
 
 /* The number that a key of a hello's versions is; -1 where it is none. */
@@ -274,10 +280,59 @@ static inline int32_t wl_hello_version(const char *key)
 {
     int32_t number = 0;
     int digits = 0;
-    for (key++; *key >= '0' && *key <= '9' && digits < 10; key++, digits++) {
-        number = digits < 9 ? number * 10 + (*key - '0') : -1;
+    uint32_t first = 0;
+    for (key++; *key != '"'; digits++) {
+        const uint32_t digit = wl_json_character(&key);
+        if (digits == 9 || digit < '0' || digit > '9') {
+            return -1;
+        }
+        first = digits == 0 ? digit : first;
+        number = number * 10 + (int32_t)(digit - '0');
     }
-    return *key == '"' && digits != 0 && digits < 10 && (digits == 1 || key[-digits] != '0') ? number : -1;
+    return digits == 0 || (digits > 1 && first == '0') ? -1 : number;
+}
+
+/* Whether another member of the same name comes later, so that this one does not count. */
+static inline bool wl_json_replaced(wl_json_walk walk, int *more)
+{
+    const char *key = walk.key;
+    if (*more == 0) {
+        return false;
+    }
+    --*more;
+    while (wl_json_next(&walk)) {
+        if (wl_json_same_string(walk.key, key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a value is what a hello says of one version. */
+static inline bool wl_is_offer(const char *offer, const char *end, int *more)
+{
+    const char *parts = wl_json_member(offer, end, "\"parts\"");
+    wl_json_walk part = wl_json_walk_over(parts, end);
+    if (*offer != '{' || parts == NULL || *parts != '{'
+        || !wl_is_fingerprint(wl_json_member(offer, end, "\"fingerprint\""), 16)) {
+        return false;
+    }
+    while (wl_json_next(&part)) {
+        if (!wl_is_fingerprint(part.value, 8) && !wl_json_replaced(part, more)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether text in UTF-8 is longer than a hello may be. */
+static inline bool wl_is_long(const char *text, size_t size)
+{
+    size_t at, length = 0;
+    for (at = 0; at < size && length <= WL_HELLO_LENGTH; at++) {
+        length += (text[at] & 0xC0) != 0x80; /* each character begins with one such byte */
+    }
+    return length > WL_HELLO_LENGTH || size / 4 > WL_HELLO_LENGTH;
 }
 
 /* Whether a text is a hello. */
@@ -285,6 +340,7 @@ static inline bool wl_is_hello(const char *text, const char *end)
 {
     const char *behind = wl_json_value(text, end, WL_JSON_DEPTH);
     const char *format, *versions, *protocol;
+    int more = WL_HELLO_REPLACED;
     wl_json_walk walk;
     if (behind == NULL || *text != '{' || wl_json_space(behind, end) != end) {
         return false;
@@ -298,16 +354,9 @@ static inline bool wl_is_hello(const char *text, const char *end)
     }
     walk = wl_json_walk_over(versions, end);
     while (wl_json_next(&walk)) {
-        const char *parts = wl_json_member(walk.value, end, "\"parts\"");
-        wl_json_walk part = wl_json_walk_over(parts, end);
-        if (wl_hello_version(walk.key) < 0 || parts == NULL || *parts != '{'
-            || !wl_is_fingerprint(wl_json_member(walk.value, end, "\"fingerprint\""), 16)) {
+        if (wl_hello_version(walk.key) < 0
+            || (!wl_is_offer(walk.value, end, &more) && !wl_json_replaced(walk, &more))) {
             return false;
-        }
-        while (wl_json_next(&part)) {
-            if (!wl_is_fingerprint(part.value, 8)) {
-                return false;
-            }
         }
     }
     return true;
@@ -365,7 +414,7 @@ static inline int32_t wl_negotiate(const char *ours, const char *theirs, size_t 
     wl_json_walk mine;
     difference->version = -1;
     difference->path[0] = '\0';
-    if (theirs == NULL || size > 1048576) {
+    if (theirs == NULL || wl_is_long(theirs, size)) {
         return -1;
     }
     end = theirs + size;

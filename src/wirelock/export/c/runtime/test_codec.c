@@ -3,6 +3,7 @@
 typedef struct {
     const char *protocol;
     int32_t version;
+    const char *digest; /* as in JSON */
     bool (*parse)(const uint8_t *data, size_t size, wl_fault *fault);
     bool (*build)(uint8_t *data, size_t capacity, size_t *size, wl_fault *fault);
     void (*tell)(growing *out);

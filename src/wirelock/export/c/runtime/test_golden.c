@@ -121,74 +121,86 @@ typedef struct {
 
 static void begin_label(const golden *file, const char *item, const char *promise, growing *label)
 {
-    const char *id = wl_json_member(item, file->end, "\"id\"");
+    const char *id = item != NULL ? wl_json_member(item, file->end, "\"id\"") : NULL;
     label->size = 0;
-    put_format(label, "%s/v%ld ", file->version->protocol, (long)file->version->version);
-    put_text(label, id + 1, (size_t)(wl_json_string(id, file->end) - id) - 2);
-    put_format(label, " %s", promise);
+    put(label, file->version->protocol);
+    put_format(label, "/v%ld ", (long)file->version->version);
+    if (id != NULL) {
+        put_text(label, id + 1, (size_t)(wl_json_string(id, file->end) - id) - 2);
+        put(label, " ");
+    }
+    put(label, promise);
 }
 
-/* Runs the promises of one case. Returns false where it is none. */
-static bool run_case(const golden *file, const char *item)
+/* A member that begins with a character: '"' of a string, '{' of an object, '[' of an array; or NULL. */
+static const char *member_of(const char *object, const char *end, const char *key, char begins)
+{
+    const char *found = wl_json_member(object, end, key);
+    return found != NULL && *found == begins ? found : NULL;
+}
+
+/* Runs the promises of one case. Returns what is wrong with it, or NULL. */
+static const char *run_case(const golden *file, const char *item)
 {
     static growing label, found;
-    const char *bytes = wl_json_member(item, file->end, "\"bytes\"");
-    const char *record = wl_json_member(item, file->end, "\"record\"");
-    const char *error = wl_json_member(item, file->end, "\"error\"");
+    const char *bytes = member_of(item, file->end, "\"bytes\"", '"');
+    const char *record = member_of(item, file->end, "\"record\"", '{');
+    const char *error = member_of(item, file->end, "\"error\"", '{');
     const char *wanted = record != NULL ? record : error;
     const size_t wanted_size = wanted != NULL ? (size_t)(wl_json_value(wanted, file->end, 100) - wanted) : 0;
-    wl_json_walk promises = wl_json_walk_over(wl_json_member(item, file->end, "\"promises\""), file->end);
-    size_t size, digits;
+    const char *list = member_of(item, file->end, "\"promises\"", '[');
+    wl_json_walk promises = wl_json_walk_over(list, file->end);
+    size_t size, digits, kept = 0;
     uint8_t *data;
     wl_fault fault;
     bool went;
-    if (bytes == NULL || wanted == NULL || wl_json_member(item, file->end, "\"id\"") == NULL) {
-        return false;
+    if (bytes == NULL || (record == NULL) == (error == NULL) || (record == NULL) != (list == NULL)
+        || member_of(item, file->end, "\"id\"", '"') == NULL) {
+        return "a case without an id, bytes, and either a record with promises or an error";
     }
     digits = (size_t)(wl_json_string(bytes, file->end) - bytes) - 2;
     data = octets_of(bytes + 1, digits, &size);
     if (data == NULL) {
-        return false;
+        return "bytes of a case that are no hexadecimal digits";
     }
     went = receive(file->protocol, file->version, data, size, &fault);
-    found.size = 0;
-    if (error != NULL || !went) {
+    restart(&found);
+    if (!went) {
         put_error(&found, &fault);
+    } else {
+        file->version->tell(&found);
     }
     if (error != NULL) {
         begin_label(file, item, "invalid", &label);
         went = !went && same_json(error, file->end, found.text, found.text + found.size);
         tell_test(went, &label, found.text, error, wanted_size);
+        free(data);
+        return NULL;
     }
-    while (wl_json_next(&promises)) {
+    /* What was read must be the case's record: then it is that record that is built below. */
+    went = went && same_json(record, file->end, found.text, found.text + found.size);
+    for (; wl_json_next(&promises); kept++) {
         if (wl_json_same_string(promises.value, "\"decode-old\"")) {
             begin_label(file, item, "decode-old", &label);
-            if (went) {
-                found.size = 0;
-                file->version->tell(&found);
-            }
-            tell_test(
-                went && same_json(record, file->end, found.text, found.text + found.size), &label, found.text, record,
-                wanted_size);
+            tell_test(went, &label, found.text, record, wanted_size);
         } else if (wl_json_same_string(promises.value, "\"encode-exact\"")) {
-            bool same = false;
+            static growing built;
+            bool same = went;
             begin_label(file, item, "encode-exact", &label);
-            if (went) {
-                found.size = 0;
-                same = rebuild(file->version, size, &found, &fault);
-                if (!same) {
-                    put_error(&found, &fault);
-                }
-                same = same && found.size == digits && memcmp(found.text, bytes + 1, digits) == 0;
+            restart(&built);
+            if (went && !rebuild(file->version, size, &built, &fault)) {
+                same = false;
+                put_error(&built, &fault);
             }
-            tell_test(same, &label, found.text, bytes + 1, digits);
+            same = same && built.size == digits && memcmp(built.text, bytes + 1, digits) == 0;
+            tell_test(same, &label, went ? built.text : found.text, bytes + 1, digits);
         } else {
             free(data);
-            return false;
+            return "a promise that is neither decode-old nor encode-exact";
         }
     }
     free(data);
-    return true;
+    return kept != 0 ? NULL : "a case without promises";
 }
 
 /* Reads four binary32 of eight hexadecimal digits each. */
@@ -206,29 +218,33 @@ static bool quaternion_of(const char *list, const char *end, float quaternion[4]
     return place == 4;
 }
 
-/* Runs one pose. Returns false where it is none. */
-static bool run_pose(const golden *file, const char *item)
+/* Runs one pose. Returns what is wrong with it, or NULL. */
+static const char *run_pose(const golden *file, const char *item)
 {
     static growing label, found;
     const a_version *version = file->version;
     const char *direction = wl_json_member(item, file->end, "\"direction\"");
-    const char *bytes = wl_json_member(item, file->end, "\"bytes\"");
-    const char *given = wl_json_member(item, file->end, "\"quaternion\"");
-    const char *error = wl_json_member(item, file->end, "\"error\"");
+    const char *bytes = member_of(item, file->end, "\"bytes\"", '"');
+    const char *given = member_of(item, file->end, "\"quaternion\"", '[');
+    const char *error = member_of(item, file->end, "\"error\"", '{');
     const bool encodes = wl_json_same_string(direction, "\"encode\"");
     const char *wanted = error != NULL ? wl_json_member(error, file->end, "\"code\"") : encodes ? bytes : given;
     float quaternion[4];
     wl_fault fault;
     bool went;
-    if (wanted == NULL || (encodes ? given : bytes) == NULL || version->from_quaternion == NULL
-        || wl_json_member(item, file->end, "\"id\"") == NULL) {
-        return false;
+    if (version->from_quaternion == NULL) {
+        return "a pose of a record that is no quaternion";
     }
-    found.size = 0;
+    if (wanted == NULL || (encodes ? given : bytes) == NULL
+        || (!encodes && !wl_json_same_string(direction, "\"decode\""))
+        || member_of(item, file->end, "\"id\"", '"') == NULL) {
+        return "a pose without an id, a direction, bytes and a quaternion, or an error";
+    }
+    restart(&found);
     begin_label(file, item, encodes ? "encode" : "decode", &label);
     if (encodes) {
         if (!quaternion_of(given, file->end, quaternion)) {
-            return false;
+            return "a quaternion that is not four times eight hexadecimal digits";
         }
         put(&found, "\"");
         went = version->from_quaternion(quaternion, &fault) && rebuild(version, 4096, &found, &fault);
@@ -238,7 +254,7 @@ static bool run_pose(const golden *file, const char *item)
         int place;
         uint8_t *data = octets_of(bytes + 1, (size_t)(wl_json_string(bytes, file->end) - bytes) - 2, &size);
         if (data == NULL) {
-            return false;
+            return "bytes of a pose that are no hexadecimal digits";
         }
         went = receive(file->protocol, version, data, size, &fault) && version->to_quaternion(quaternion, &fault);
         free(data);
@@ -257,57 +273,65 @@ static bool run_pose(const golden *file, const char *item)
     tell_test(
         went == (error == NULL) && same_json(wanted, file->end, found.text, found.text + found.size), &label,
         found.text, wanted, (size_t)(wl_json_value(wanted, file->end, 1) - wanted));
-    return true;
+    return NULL;
 }
 
-/* Runs the text of a golden file. Returns false where it is none, or of a version that the codec does not have. */
-static bool run_text(const char *path, const growing *text)
+/* Runs a golden file that was read. Returns why it cannot be run, or NULL. */
+static const char *run_golden(const char *text, const char *end)
 {
-    size_t size;
+    static growing label;
     golden file;
-    const char *start, *protocol, *version, *cases;
-    wl_json_walk walk;
-    file.end = text->text + text->size;
-    start = wl_json_space(text->text, file.end);
-    protocol = wl_json_value(start, file.end, 100) != NULL ? wl_json_member(start, file.end, "\"protocol\"") : NULL;
-    version = wl_json_member(start, file.end, "\"version\"");
-    cases = wl_json_member(start, file.end, "\"cases\"");
-    if (protocol == NULL || *protocol != '"' || version == NULL || cases == NULL
-        || !wl_json_same_string(wl_json_member(start, file.end, "\"format\""), "\"wirelock-golden/1\"")) {
-        fprintf(stderr, "%s: this is no golden file\n", path);
-        return false;
+    const char *start = wl_json_space(text, end);
+    const char *behind = wl_json_value(start, end, WL_JSON_DEPTH);
+    const char *protocol, *version, *digest, *poses, *problem = NULL;
+    wl_json_walk cases, walk;
+    size_t size, items = 0;
+    if (behind == NULL || wl_json_space(behind, end) != end || *start != '{'
+        || !wl_json_same_string(wl_json_member(start, end, "\"format\""), "\"wirelock-golden/1\"")) {
+        return "this is no golden file of the format wirelock-golden/1";
     }
-    size = (size_t)(wl_json_string(protocol, file.end) - protocol) - 2;
+    file.end = end;
+    protocol = member_of(start, end, "\"protocol\"", '"');
+    version = wl_json_member(start, end, "\"version\"");
+    digest = member_of(start, end, "\"digest\"", '"');
+    poses = wl_json_member(start, end, "\"poses\"");
+    cases = wl_json_walk_over(member_of(start, end, "\"cases\"", '['), end);
+    if (protocol == NULL || digest == NULL || member_of(start, end, "\"cases\"", '[') == NULL
+        || (poses != NULL && *poses != '[') || version == NULL
+        || wl_json_digits(version, end) != wl_json_value(version, end, 1)) {
+        return "a golden file without a protocol, a version, a digest, cases, or with poses that are no list";
+    }
+    size = (size_t)(wl_json_string(protocol, end) - protocol) - 2;
     file.protocol = find_protocol(protocol + 1, size);
+    if (file.protocol == NULL) {
+        return "the codec has no such protocol";
+    }
     file.version = find_version(protocol + 1, size, (int32_t)strtol(version, NULL, 10));
-    if (file.protocol == NULL || file.version == NULL) {
-        fprintf(stderr, "%s: the codec does not have this version\n", path);
-        return false;
+    if (file.version == NULL) {
+        return "the codec has no such version of the protocol";
     }
-    walk = wl_json_walk_over(cases, file.end);
-    while (wl_json_next(&walk)) {
-        if (!run_case(&file, walk.value)) {
-            fprintf(stderr, "%s: a case that is none\n", path);
-            return false;
-        }
+    if (!wl_json_same_string(digest, file.version->digest)) {
+        begin_label(&file, NULL, "digest", &label);
+        tell_test(
+            false, &label, file.version->digest, digest, (size_t)(wl_json_string(digest, end) - digest));
     }
-    walk = wl_json_walk_over(wl_json_member(start, file.end, "\"poses\""), file.end);
-    while (wl_json_next(&walk)) {
-        if (!run_pose(&file, walk.value)) {
-            fprintf(stderr, "%s: a pose that is none, or of a record that is no quaternion\n", path);
-            return false;
-        }
+    for (walk = cases; problem == NULL && wl_json_next(&walk); items++) {
+        problem = run_case(&file, walk.value);
     }
-    return true;
+    walk = wl_json_walk_over(poses, end);
+    for (; problem == NULL && wl_json_next(&walk); items++) {
+        problem = run_pose(&file, walk.value);
+    }
+    return problem == NULL && items == 0 ? "it has no cases" : problem;
 }
 
-/* Runs a golden file. Returns false where it cannot be read, or run. */
+/* Runs a golden file. Returns false where it cannot be run, for the reason that is told. */
 static bool run_file(const char *path)
 {
     growing text = {NULL, 0, 0};
     char block[65536];
+    const char *problem;
     size_t size;
-    bool went;
     FILE *stream = fopen(path, "rb");
     if (stream == NULL) {
         fprintf(stderr, "%s: it cannot be opened\n", path);
@@ -318,7 +342,11 @@ static bool run_file(const char *path)
     }
     fclose(stream);
     put(&text, "");
-    went = run_text(path, &text);
+    size = text.size >= 3 && memcmp(text.text, "\357\273\277", 3) == 0 ? 3 : 0; /* a byte order mark */
+    problem = run_golden(text.text + size, text.text + text.size);
+    if (problem != NULL) {
+        fprintf(stderr, "%s: %s\n", path, problem);
+    }
     free(text.text);
-    return went;
+    return problem == NULL;
 }

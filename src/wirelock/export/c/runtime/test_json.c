@@ -25,6 +25,13 @@ static void put(growing *out, const char *text)
     put_text(out, text, strlen(text));
 }
 
+/* Makes it an empty text. */
+static void restart(growing *out)
+{
+    out->size = 0;
+    put(out, "");
+}
+
 static void put_format(growing *out, const char *format, ...)
 {
     char text[512];

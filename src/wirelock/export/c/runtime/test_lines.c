@@ -42,7 +42,8 @@ static bool answer_bytes(growing *out, const char *name, const char *hex, bool t
     const char *slash = strchr(name, '/');
     const size_t length = slash != NULL ? (size_t)(slash - name) : strlen(name);
     const a_protocol *protocol = find_protocol(name, length);
-    const a_version *version = slash != NULL ? find_version(name, length, (int32_t)strtol(slash + 2, NULL, 10)) : NULL;
+    const bool numbered = slash != NULL && slash[1] == 'v';
+    const a_version *version = numbered ? find_version(name, length, (int32_t)strtol(slash + 2, NULL, 10)) : NULL;
     size_t size;
     uint8_t *data = octets_of(hex, strcmp(hex, "-") == 0 ? 0 : strlen(hex), &size);
     wl_fault fault;
@@ -145,7 +146,7 @@ static bool answer(growing *out, char *line)
     char *words[8];
     if (strncmp(line, "encode ", 7) == 0 || strncmp(line, "decode ", 7) == 0) {
         const bool encodes = line[0] == 'e';
-        if (split(line, words, 8) != 7) {
+        if (split(line, words, 8) != 7 || atoi(words[1]) < 4 || atoi(words[1]) > 16) {
             return false;
         }
         (encodes ? answer_encode : answer_decode)(out, words);
@@ -167,8 +168,8 @@ static int run_lines(void)
 {
     growing line = {NULL, 0, 0};
     growing out = {NULL, 0, 0};
-    int character;
-    while ((character = getchar()) != EOF) {
+    int character, status = 0;
+    while (status == 0 && (character = getchar()) != EOF) {
         char text = (char)character;
         if (text != '\n') {
             put_text(&line, &text, 1);
@@ -178,15 +179,16 @@ static int run_lines(void)
         out.size = 0;
         if (!answer(&out, line.text)) {
             fprintf(stderr, "not a request: %s\n", line.text);
-            return 2;
+            status = 2;
+        } else {
+            puts(out.text);
+            fflush(stdout);
         }
-        puts(out.text);
-        fflush(stdout);
         line.size = 0;
     }
     free(line.text);
     free(out.text);
-    return 0;
+    return status;
 }
 
 int main(int count, char **words)
@@ -202,8 +204,8 @@ int main(int count, char **words)
         status = run_lines();
     } else if (count > 2 && strcmp(words[1], "golden") == 0) {
         puts("TAP version 14");
-        for (number = 2; number < count && status == 0; number++) {
-            status = run_file(words[number]) ? 0 : 2;
+        for (number = 2; number < count; number++) {
+            status = run_file(words[number]) ? status : 2;
         }
         printf("1..%lu\n", (unsigned long)told);
         status = status == 0 && failures != 0 ? 1 : status;

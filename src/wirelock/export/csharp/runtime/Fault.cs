@@ -82,6 +82,12 @@ CODES
             Fault = fault;
         }
 
+        internal WireException(string record, Fault fault, string told)
+            : base(record + ": " + fault + ": " + told)
+        {
+            Fault = fault;
+        }
+
         /// <summary>What is wrong.</summary>
         public Fault Fault { get; }
     }

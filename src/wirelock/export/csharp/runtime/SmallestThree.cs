@@ -16,6 +16,9 @@ namespace NAMESPACE
         /// <summary>Smallest squared length that is encoded: 1e-12 in binary32, bits 2B8CBCCC.</summary>
         private const float LeastSquaredLength = 1e-12f;
 
+        /// <summary>What is wrong with a quaternion that is not encoded.</summary>
+        internal const string NoLength = "the squared length of the quaternion is below 1e-12, infinite or NaN";
+
         /// <summary>1 / sqrt(2) in binary32, bits 3F3504F3: the largest that a kept component can be.</summary>
         private const float LargestKept = 0.70710677f;
 

@@ -42,6 +42,13 @@ export class Fault {
     const byte = this.byte === null ? null : this.byte + start;
     return new Fault(this.code, joined(prefix, this.path), byte, this.bit);
   }
+
+  /** In words: `entities[3].x: out-of-range (byte 41 bit 6)`. */
+  toString(): string {
+    const bit = this.bit === null ? "" : ` bit ${this.bit}`;
+    const place = this.byte === null ? "" : ` (byte ${this.byte}${bit})`;
+    return `${this.path === "" ? "" : `${this.path}: `}${this.code}${place}`;
+  }
 }
 
 /** What `parse` and `build` throw. `tryParse` and `tryBuild` return the fault itself instead. */
@@ -54,9 +61,7 @@ export class WireError extends Error {
   readonly bit: number | null;
 
   constructor(record: string, fault: Fault) {
-    const where = fault.path === "" ? record : `${record}: ${fault.path}`;
-    const bit = fault.bit === null ? "" : ` bit ${fault.bit}`;
-    super(`${where}: ${fault.code}${fault.byte === null ? "" : ` (byte ${fault.byte}${bit})`}`);
+    super(`${record}: ${fault.toString()}`);
     this.fault = fault;
     this.code = fault.code;
     this.path = fault.path;

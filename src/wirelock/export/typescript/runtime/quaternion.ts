@@ -125,12 +125,17 @@ function roundHalfEven(value: number): number {
  * Return the unit quaternion of a packet, in binary32; the omitted component comes out positive.
  *
  * Nothing is computed from a packet that no quaternion has: the fault `out-of-range` for its index,
- * `rule:reachable` for its components; with `canonical` also `rule:canonical`.
+ * `rule:reachable` for its components; with `canonical` also `rule:canonical`. `path` is that of the index.
  */
-export function decode(packet: SmallestThree, bits = 16, canonical = false): Quaternion | Fault {
+export function decode(
+  packet: SmallestThree,
+  bits = 16,
+  canonical = false,
+  path = "largest_index",
+): Quaternion | Fault {
   const { index, a, b, c } = packet;
   if (index !== 0 && index !== 1 && index !== 2 && index !== 3) {
-    return new Fault("out-of-range", "largest_index", null, null);
+    return new Fault("out-of-range", path, null, null);
   }
   if (!isReachable(packet, bits)) {
     return new Fault("rule:reachable", "", null, null);
