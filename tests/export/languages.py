@@ -101,7 +101,10 @@ class Way:
 
 # -- C and C++
 
-WARNINGS: Final = ("-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-Wshadow")
+WARNINGS: Final = (
+    "-Wall", "-Wextra", "-Werror", "-pedantic", "-Wconversion", "-Wsign-conversion", "-Wdouble-promotion",
+    "-Wshadow",
+)  # fmt: skip
 COMPILERS: Final = {
     "gcc": ("gcc", "-std=c99"),
     "clang": ("clang", "-std=c99"),
