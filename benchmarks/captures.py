@@ -189,14 +189,14 @@ def child(name: str, path: Path, small: Path, target: Path) -> None:
     kind, run = ROWS[name]
     run(small, target)
     before = target.stat().st_size if kind == "Parquet" else 0
-    started = time.perf_counter()
+    started, busy = time.perf_counter(), time.process_time()
     found = run(path, target)
-    spent = time.perf_counter() - started
+    spent, busy = time.perf_counter() - started, time.process_time() - busy
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     if kind == "Parquet":
         assert target.stat().st_size != before
         found = check_parquet(target)
-    print(json.dumps({"seconds": spent, "peak": peak, "found": found}))
+    print(json.dumps({"seconds": spent, "busy": busy, "peak": peak, "found": found}))
 
 
 # -- the parent
@@ -212,7 +212,8 @@ def measured(name: str, path: Path, folder: Path) -> dict[str, Any]:
             process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
             raise RuntimeError("tshark failed")
-        return {"seconds": time.perf_counter() - started, "peak": usage.ru_maxrss, "found": None}
+        spent, busy = time.perf_counter() - started, usage.ru_utime + usage.ru_stime
+        return {"seconds": spent, "busy": busy, "peak": usage.ru_maxrss, "found": None}
     call = [
         sys.executable,
         __file__,
@@ -261,22 +262,34 @@ def microseconds(seconds: float) -> str:
 def report(
     names: list[str], samples: dict[str, list[Any]], packets: int, kind: str, *, markdown: bool
 ) -> str:
-    """Return a table with a line a row: microseconds a packet, times the figure of wirelock, peak memory."""
+    """Return a table with a line a row: microseconds a packet, those of processors, peak memory.
+
+    Behind each figure is how many times that of wirelock it is.
+    """
     chosen = [name for name in names if name == TSHARK or ROWS[name][0] == kind]
-    spent = {
-        name: statistics.median(it["seconds"] for it in samples[name]) / packets_of(name, packets)
-        for name in chosen
-    }
+    spent, busy = (
+        {
+            name: statistics.median(it[what] for it in samples[name]) / packets_of(name, packets)
+            for name in chosen
+        }
+        for what in ("seconds", "busy")
+    )
     lines = [
         [
             name,
             microseconds(spent[name]),
             f"{spent[name] / spent[chosen[0]]:.3g}",
+            microseconds(busy[name]),
+            f"{busy[name] / busy[chosen[0]]:.3g}",
             f"{max(it['peak'] for it in samples[name]) >> 10}",
         ]
         for name in chosen
     ]
-    return table([f"capture -> {kind}", "µs a packet", "times", "MiB"], lines, markdown=markdown)
+    return table(
+        [f"capture -> {kind}", "µs a packet", "times", "µs of processors", "times", "MiB"],
+        lines,
+        markdown=markdown,
+    )
 
 
 def growth(folder: Path, packets: int, rounds: int, *, markdown: bool) -> str:

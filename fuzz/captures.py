@@ -1,4 +1,4 @@
-"""Fuzz the capture readers with atheris: the laws of tests/capture/laws.py hold for any bytes.
+"""Fuzz the capture readers with atheris: the laws of tests/capture/laws.py, and of test_blocks.py, hold.
 
     pip install -e '.[test,fuzz]'
     python fuzz/captures.py WORK_DIR -max_total_time=600 -max_len=4096
@@ -23,6 +23,7 @@ with atheris.instrument_imports(include=["wirelock.capture"]):
     from capture_writer import pcap, zstd_of
     from carriers import OVER_V4, OVER_V6, TUNNELS
     from laws import CORPUS, read
+    from test_blocks import check
     from test_capture_damage import FILES
     from test_capture_tshark import FILES as MORE
 
@@ -39,9 +40,15 @@ def write_seeds(folder: Path) -> None:
         (folder / f"seed-{number:03}").write_bytes(data)
 
 
+def both(data: bytes) -> None:
+    """Raise for bytes that break a law."""
+    read(data)
+    check(data, (300,))
+
+
 if __name__ == "__main__":
     if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
         sys.exit(f"usage: {sys.argv[0]} WORK_DIR [options of libFuzzer]")
     write_seeds(Path(sys.argv[1]))
-    atheris.Setup(sys.argv, read)
+    atheris.Setup(sys.argv, both)
     atheris.Fuzz()

@@ -48,6 +48,15 @@ def test_exported_codecs_beside_code_by_hand() -> None:
         assert rows == rows_of_the_page(rows[0])
 
 
+def test_captures_beside_other_tools() -> None:
+    for rows in tables("captures"):
+        known = rows_of_the_page(rows[0])
+        assert {row for row in rows if row.startswith("wirelock")} == {
+            row for row in known if row.startswith("wirelock")
+        }
+        assert rows == [row for row in known if row in rows]
+
+
 def test_starting() -> None:
     (rows,) = tables("startup")
     assert rows == rows_of_the_page(rows[0])

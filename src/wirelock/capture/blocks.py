@@ -79,8 +79,9 @@ class Block:
             (16, 8 + 16 * which, plain[new], at[new]),
         ):
             if len(rows):
-                octets = self.data[(starts + place)[:, None] + np.arange(size)]
-                values = np.ascontiguousarray(octets).view("u4" if size == 4 else "V16").reshape(-1)
+                kind, count = ("u4", len(self.data) - 3) if size == 4 else ("V16", len(self.data) - 15)
+                everywhere = np.ndarray(count, kind, self.data, strides=(1,))
+                values = everywhere[starts + place]
                 heads = np.flatnonzero(np.append(True, values[1:] != values[:-1]))  # of runs of one address
                 found, inverse = np.unique(values[heads], return_inverse=True)
                 known = (ip_address(it.tobytes()) for it in found)

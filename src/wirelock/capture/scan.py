@@ -11,6 +11,7 @@ A packet is a row of `out`, whose columns are numbered below.
 from __future__ import annotations
 
 import inspect
+from functools import cache
 from typing import Any, Final
 
 from wirelock.codec.columnar import compiled_module
@@ -211,6 +212,7 @@ compiled = njit(nogil=True, cache=True, boundscheck=False, error_model="numpy")
 """
 
 
+@cache
 def compiled_scan() -> Any:
     """Return a module with scan_pcap and scan_pcapng, compiled; from a cache if they were before.
 

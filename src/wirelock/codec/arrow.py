@@ -5,6 +5,7 @@ The types are those of arrow_types, whatever the columns are stored as.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from wirelock.codec.columnar import numpy_module
@@ -68,12 +69,10 @@ class _Converter:
         """Return the arrays of what is held of a record, and its fields of Arrow."""
         assert isinstance(node.kind, Layout)
         parts = dict(zip(node.labels, node.parts, strict=True))
-        held = self.types.held(node.kind)
-        columns = [self.array(parts[item.label], count, sure) for item in held]
-        fields = [
-            self.types.field_of(item, sure).with_type(column.type)  # which may have derived columns inside
-            for item, column in zip(held, columns, strict=True)
-        ]
+        fields = self._known(node, sure, "fields", self._held_fields)
+        columns = [self.array(parts[field.name], count, sure) for field in fields]
+        if self.derived:  # which may be inside of any
+            fields = [field.with_type(column.type) for field, column in zip(fields, columns, strict=True)]
         if self.derived:
             for name in self.table.derived_of(node):
                 path = f"{node.path}.{name}" if node.path else name
@@ -81,13 +80,27 @@ class _Converter:
                 fields.append(self.pa.field(name, columns[-1].type, nullable=not sure))
         return columns, fields
 
+    def _known(self, node: Node, sure: bool, what: str, make: Callable[[Node, bool], Any]) -> Any:
+        """Return what is made of a node, once for all tables of an engine."""
+        known, key = self.table.engine.arrow, (id(node), sure, what)
+        if key not in known:
+            known[key] = make(node, sure)
+        return known[key]
+
+    def _type_of(self, node: Node, sure: bool) -> Any:
+        return self.types.type_of(node.kind, sure=sure)
+
+    def _held_fields(self, node: Node, sure: bool) -> list[Any]:
+        assert isinstance(node.kind, Layout)
+        return [self.types.field_of(item, sure) for item in self.types.held(node.kind)]
+
     def array(self, node: Node, count: int, sure: bool) -> Any:
         """Return the values of a node as one array; `count` is how many there are.
 
         What is in something that may be absent is not `sure` to be there.
         """
         pa, kind = self.pa, node.kind
-        wanted = self.types.type_of(kind, sure=sure)
+        wanted = self._known(node, sure, "type", self._type_of)
         if pa.types.is_null(wanted):
             return pa.nulls(count)
         match kind:

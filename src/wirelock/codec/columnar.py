@@ -122,6 +122,8 @@ class ColumnarEngine:
         self.names = names
         self.plan: Plan = plan_of(layout)
         self.compiled = compiled
+        self.arrow: dict[tuple[int, bool, str], Any] = {}
+        """What Arrow calls the types of the plan's nodes, once somebody asked."""
         self.flat = is_flat(layout)
         size = size_of(layout)
         self.size = size.lowest // 8 if self.flat else None

@@ -331,17 +331,18 @@ def _versions(np: Any, protocol: Protocol, octets: Any, at: Any, stops: Any, ver
     if version is not None:
         return np.full(len(at), version, "i8")
     found = np.full(len(at), UNKNOWN, "i8")
+    size = len(next(iter(protocol.tags)))
+    left = stops - at
+    whole = bool((left >= size).all())
+    columns = [_octets_at(octets, at + place, whole, left > place) for place in range(size)]
     for tag, number in protocol.tags.items():
-        there = stops - at >= len(tag)
-        same = there.copy()
-        for place, octet in enumerate(tag):
-            same[there] &= octets[at[there] + place] == octet
+        same = left >= size
+        for column, octet in zip(columns, tag, strict=True):
+            same &= column == octet
         found[same] = number
     shared = _magic(protocol)
     for place, octet in enumerate(shared):
-        there = stops - at > place
-        differs = there.copy()
-        differs[there] = octets[at[there] + place] != octet
+        differs = (columns[place] != octet) & (left > place)
         found[differs] = FOREIGN
     if not shared:
         for row in np.flatnonzero(found == UNKNOWN).tolist():
@@ -349,6 +350,15 @@ def _versions(np: Any, protocol: Protocol, octets: Any, at: Any, stops: Any, ver
                 protocol.version_of(octets[int(at[row]) : int(stops[row])].tobytes())
             except DecodeError as error:
                 found[row] = FOREIGN if error.code == "foreign" else UNKNOWN
+    return found
+
+
+def _octets_at(octets: Any, at: Any, whole: bool, there: Any) -> Any:
+    """Return the byte at each place; 0 where there is none, if there is not the `whole` of every tag."""
+    if whole:
+        return octets[at]
+    found = there.astype("u1")
+    found[there] = octets[at[there]]
     return found
 
 

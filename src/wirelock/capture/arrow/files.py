@@ -128,22 +128,24 @@ class TableFile:
 def _parquet_options(schema: pa.Schema) -> dict[str, Any]:
     """Return what Parquet does with the columns of a schema.
 
-    Dictionaries are worth their time for text, bytes and narrow integers only. Floats of neighbours differ
-    in their last bytes, so that these are better kept apart.
+    What costs time and gains little is left out: dictionaries of numbers, and statistics of what is inside
+    of lists, by which no reader skips anything. Floats of neighbours differ in their last bytes, so that
+    these are better kept apart.
     """
     leaves = dict(_leaves(schema, ""))
     floats = [path for path, kind in leaves.items() if pa.types.is_floating(kind)]
     return {
         "compression": "zstd",
         "compression_level": 1,
-        "use_dictionary": [path for path, kind in leaves.items() if _repeats(kind)],
+        "use_dictionary": [path for path, kind in leaves.items() if not _is_number(kind)],
         "use_byte_stream_split": floats or False,
+        "write_statistics": [path for path in leaves if ".list." not in path],
     }
 
 
-def _repeats(kind: pa.DataType) -> bool:
-    narrow = pa.types.is_integer(kind) and kind.bit_width <= 8
-    return bool(narrow or not (pa.types.is_integer(kind) or pa.types.is_floating(kind)))
+def _is_number(kind: pa.DataType) -> bool:
+    kinds = pa.types
+    return bool(kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_timestamp(kind))
 
 
 def _leaves(fields: Any, prefix: str) -> Iterator[tuple[str, pa.DataType]]:
@@ -154,5 +156,5 @@ def _leaves(fields: Any, prefix: str) -> Iterator[tuple[str, pa.DataType]]:
             path, kind = f"{path}.list.element", kind.value_type
         if pa.types.is_struct(kind):
             yield from _leaves(kind, f"{path}.")
-        elif not pa.types.is_timestamp(kind):
+        else:
             yield path, kind
