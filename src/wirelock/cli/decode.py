@@ -124,7 +124,7 @@ def _decode_all(
 
     for path in captures:
         source, name = opened(path)
-        with progress(name, path, summary.read_bytes, to_stdout) as advance:
+        with progress(path, summary.read_bytes, to_stdout) as advance:
             # A bar moves aside for what is written to sys.stderr from now on, not for what was before.
             faults = to_file or sinks.fault_sink("table", sys.stderr)
             if columnar(path, registry, selection, shaping, rows):
@@ -163,7 +163,7 @@ def columnar(
 
 
 @contextmanager
-def progress(name: str, path: Path, before: int, rows_on_stdout: bool) -> Iterator[Any]:
+def progress(path: Path, before: int, rows_on_stdout: bool) -> Iterator[Any]:
     """Show a bar on a terminal, unless rows are written to it; `before` is what other files had."""
     if not sys.stderr.isatty() or (rows_on_stdout and sys.stdout.isatty()) or str(path) == "-":
         yield lambda done: None
@@ -183,7 +183,8 @@ def progress(name: str, path: Path, before: int, rows_on_stdout: bool) -> Iterat
         TimeRemainingColumn(),
     )  # fmt: skip
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(name, total=path.stat().st_size)
+        short = path.name if len(path.name) <= 30 else f"…{path.name[-29:]}"  # or no room is left for the bar
+        task = progress.add_task(short, total=path.stat().st_size)
         yield lambda done: progress.update(task, completed=done - before)
 
 

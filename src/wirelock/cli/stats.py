@@ -80,7 +80,7 @@ def command(
     stats = Statistics(summary, skip)
     for path in captures:
         source, name = opened(path)
-        with decode.progress(name, path, summary.read_bytes, rows_on_stdout=False) as advance:
+        with decode.progress(path, summary.read_bytes, rows_on_stdout=False) as advance:
             for item in decoded(source, registry, selection, summary, name, stats.see):
                 stats.take((item,))
                 advance(summary.read_bytes)
