@@ -11,14 +11,31 @@ from typing import Any
 
 import numpy as np
 import pytest
-from construct import Array, Const, Flag, Float64b, Int8ub, Int16sb, Int16ub, Struct
+from construct import (
+    Array,
+    BitsInteger,
+    BitStruct,
+    Const,
+    Flag,
+    Float64b,
+    If,
+    Int8sb,
+    Int8ub,
+    Int16sb,
+    Int16ub,
+    Int32sb,
+    Struct,
+    this,
+)
 
 from protocol import PROTOCOLS
 from tests.export.languages import SHARP, STRICT, WAYS, ask, compile_csharp, golden, run
+from tests.strategies import name_layout
 from wirelock import Protocol, Record, derived, quaternion
 from wirelock.export.csharp.codec import export
-from wirelock.export.lower.declare import program
+from wirelock.export.lower.declare import program, program_of
 from wirelock.export.names import snake
+from wirelock.layout.walk import walk
 
 FIXTURES = sorted(Path("fixtures").glob("*/v*.json"))
 FILES = export(program(PROTOCOLS, target="csharp"), "game", tests=True)
@@ -129,6 +146,16 @@ def test_every_public_thing_has_a_doc_comment(tmp_path: Path) -> None:
     compile_csharp(files, tmp_path, (*STRICT, "-target:library", "-doc:docs.xml"))
     docs = (tmp_path / "docs.xml").read_text("utf-8")
     assert "Metres to the east, -8192 to 8192." in docs
+
+
+def test_what_is_joined_with_its_sign_raises_no_warning(tmp_path: Path) -> None:
+    wide = BitStruct("p" / BitsInteger(2), "w" / BitsInteger(63), "t" / BitsInteger(7))
+    either = If((this.a | this.b) > 5, Int8ub)
+    layout = name_layout(walk(Struct("a" / Int8sb, "b" / Int32sb, "wide" / wide, "c" / either)))[0]
+    files = export(program_of({"joined": layout}, target="csharp"), "joined", tests=True)
+    octets = bytes.fromhex("81fffffffe" + "f0" * 9)
+    (answer,) = ask(WAYS["mono"].runner(files, tmp_path), [f"parse joined/v1 {octets.hex()}"])
+    assert answer.startswith(f"ok {octets.hex()} ")
 
 
 class Real(Record, layout=Struct("xs" / Array(2, Float64b), "on" / Flag)):
