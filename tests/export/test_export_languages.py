@@ -97,6 +97,19 @@ def test_a_golden_file_that_does_not_hold_fails(
     assert {"  ---", "  found", "  wanted", "  ..."} <= set(keys)
 
 
+@every_way
+def test_a_golden_file_of_another_layout_is_told(
+    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, way: str
+) -> None:
+    file = json.loads(Path("fixtures/rotation/v1.json").read_text("utf-8"))
+    other = f"sha256:{'0' * 64}"
+    (tmp_path / "v1.json").write_text(json.dumps(file | {"digest": other}))
+    code, lines, _ = golden(runner(way, tmp_path_factory), tmp_path / "v1.json")
+    failed = [line for line in lines if line.startswith("not ok ")]
+    assert (code, failed) == (1, ["not ok 1 - rotation/v1 digest"])
+    assert file["digest"] in "\n".join(lines[:8]) and other in "\n".join(lines[:8])
+
+
 UNREADABLE = {
     "empty": "",
     "no golden file": "{}",

@@ -89,9 +89,7 @@ def _file(lines: Iterable[str], told: Iterable[str], namespace: str) -> str:
     }
     named = [f"using {name};" for name, words in usings.items() if any(word in body for word in words)]
     if " | " in body:
-        named.append(
-            "#pragma warning disable 675 // operands of | are widened with their signs"
-        )
+        named.append("#pragma warning disable 675 // operands of | are widened with their signs")
     head = "\n".join([MARK, *told, *named])
     return f"{head}\n\nnamespace {namespace}\n{{\n{body}\n}}\n"
 

@@ -85,6 +85,8 @@ def _codec(protocol: ProtocolDecl, version: VersionDecl, book: Book, namespace: 
 
     internal override int Version => {version.number};
 
+    internal override string Digest => "{version.digest}";
+
     internal override bool TryParse(byte[] data, out Fault fault)
     {{
         return {called}.TryParse(data, out record, out fault);

@@ -87,7 +87,8 @@ def _version(module: Module, version: VersionDecl) -> str:
             "        },\n"
         )
     return (
-        f"      {{\n        number: {version.number},\n        parse(data) {{\n"
+        f'      {{\n        number: {version.number},\n        digest: "{version.digest}",\n'
+        "        parse(data) {\n"
         f"          const record = {kind}.tryParse(data);\n"
         f"          if (record instanceof {fault}) {{\n            return record;\n          }}\n"
         f"          return {answer}({version.number}, record, {_tell(module, version)}, "

@@ -14,6 +14,8 @@ namespace NAMESPACE
     {
         internal abstract int Version { get; }
 
+        internal abstract string Digest { get; }
+
         internal abstract bool TryParse(byte[] data, out Fault fault);
 
         internal abstract bool TryBuild(out byte[] bytes, out Fault fault);

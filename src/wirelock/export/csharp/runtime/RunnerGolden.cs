@@ -53,6 +53,10 @@ namespace NAMESPACE
             Codec codec = codecs.Find(version);
             string name = codecs.Name + "/v" + version + " ";
             int before = count;
+            if (file["digest"] is string digest && digest != codec.Digest)
+            {
+                Tell(name + "digest", codec.Digest, digest);
+            }
             foreach (object item in Get<List<object>>(file, "cases"))
             {
                 Case(item as JsonObject ?? new JsonObject(), codecs, version, name);

@@ -88,6 +88,7 @@ export interface Answer {
 /** One version of a protocol. */
 export interface Version {
   readonly number: number;
+  readonly digest: string;
   parse(data: Uint8Array): Answer | Fault;
   /** Of a record that is a quaternion. */
   readonly pose: {
@@ -171,6 +172,8 @@ interface GoldenFile {
   readonly format: string;
   readonly protocol: string;
   readonly version: number;
+  /** Of the layout that the file was written for. */
+  readonly digest?: string;
   readonly cases: readonly Case[];
   readonly poses?: readonly Pose[];
 }
@@ -290,6 +293,9 @@ function runFile(tap: Tap, subjects: readonly Subject[], path: string): string |
     return `${JSON.stringify(odd)} is no promise: there are decode-old and encode-exact`;
   }
   const name = `${protocol}/v${file.version}`;
+  if (file.digest !== undefined && file.digest !== version.digest) {
+    tap.test(`${name} digest`, version.digest, file.digest);
+  }
   for (const item of file.cases) {
     runCase(tap, `${name} ${item.id}`, subject, version, item);
   }
