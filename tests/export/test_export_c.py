@@ -17,6 +17,7 @@ from construct import (
     Bytes,
     ByteSwapped,
     Flag,
+    GreedyRange,
     If,
     Int8sb,
     Int8ub,
@@ -261,3 +262,11 @@ def test_fields_may_be_called_as_macros_are(tmp_path: Path) -> None:
     octets = bytes(number % 251 for number in range(len(names)))
     (answer,) = ask(runner, [f"parse macros/v1 {octets.hex()}"])
     assert answer.startswith("ok ") and [*json.loads(answer.split(" ", 2)[2]).values()] == [*octets]
+
+
+def test_a_type_that_a_function_needs_first_is_declared_for_all(tmp_path: Path) -> None:
+    """Two bytes are a local of the one record's function, and the elements of the other's list."""
+    first = Struct("v" / Bytes(2), "x" / If(this.v == b"ab", Int8ub))
+    sources = {"first": first, "second": Struct("c" / GreedyRange(Bytes(2)))}
+    named = {name: name_layout(walk(source))[0] for name, source in sources.items()}
+    compare(named, [("first", b"ab1"), ("first", b"cd"), ("second", b"abcd"), ("second", b"abc")], tmp_path)

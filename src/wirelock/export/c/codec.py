@@ -36,6 +36,7 @@ def export(program: Program, name: str, *, tests: bool) -> dict[str, str]:
         types += _record(record, names)
         made += [Writer(functions, record, function).text() for function in functions.study(record)]
         made += record_face(record, names, functions, repeats=record.name in repeated)
+    types += names.new_typedefs()
     for protocol in program.protocols:
         made += protocol_face(protocol, program, names)
     body = "\n\n".join(types + made)
@@ -131,8 +132,7 @@ def _enumeration(item: Enumeration, names: Names) -> str:
 
 def _record(record: RecordDecl, names: Names) -> list[str]:
     """Return the constants and the struct of a record, behind the types that only it needs."""
-    own, before = names.records[record.name], len(names.typedefs)
-    lines = []
+    own, lines = names.records[record.name], []
     for item in record.fields:
         if item.note:
             lines.append(comment(item.note, "    "))
@@ -142,4 +142,4 @@ def _record(record: RecordDecl, names: Names) -> list[str]:
     fixed = "\n".join(constants(record, names))
     struct = "typedef struct {\n" + "\n".join(lines) + f"\n}} {own};"
     note = f"{comment(record.note)}\n" if record.note else ""
-    return [*names.typedefs[before:], *([fixed] if fixed else []), note + struct]
+    return [*names.new_typedefs(), *([fixed] if fixed else []), note + struct]

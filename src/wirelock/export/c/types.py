@@ -160,6 +160,11 @@ class Names:
             self._derived[kind] = self._declare(kind)
         return self._derived[kind]
 
+    def new_typedefs(self) -> list[str]:
+        """Return the typedefs since this was last asked for: of members, and of locals of functions."""
+        found, self.typedefs = self.typedefs, []
+        return found
+
     def declaration(self, kind: v.Type, name: str) -> str:
         """Return how a member or a local of a type is declared."""
         match kind:
