@@ -13,6 +13,7 @@ import click
 from wirelock.cli import outputs
 from wirelock.cli.options import (
     as_option,
+    captures_argument,
     opened,
     port_option,
     project_of,
@@ -30,13 +31,7 @@ if TYPE_CHECKING:
 
 
 @click.command("decode")
-@click.argument(
-    "captures",
-    metavar="CAPTURE...",
-    nargs=-1,
-    required=True,
-    type=click.Path(path_type=Path, allow_dash=True),
-)
+@captures_argument
 @port_option
 @skip_option
 @tunnels_option

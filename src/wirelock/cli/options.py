@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from wirelock.schema.project import Project
     from wirelock.schema.registry import Protocol, Registry
 
+captures_argument = click.argument(
+    "captures",
+    metavar="CAPTURE...",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path, allow_dash=True),
+)
 protocols_option = click.option(
     "--protocols",
     metavar="MODULE:NAME",

@@ -12,6 +12,7 @@ import click
 from wirelock.cli import decode
 from wirelock.cli.options import (
     as_option,
+    captures_argument,
     format_option,
     opened,
     port_option,
@@ -31,13 +32,7 @@ _LINES = 24
 
 
 @click.command("stats")
-@click.argument(
-    "captures",
-    metavar="CAPTURE...",
-    nargs=-1,
-    required=True,
-    type=click.Path(path_type=Path, allow_dash=True),
-)
+@captures_argument
 @port_option
 @skip_option
 @tunnels_option

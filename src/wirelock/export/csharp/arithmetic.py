@@ -10,13 +10,13 @@ from typing import Final, NamedTuple
 from wirelock.export import values as v
 from wirelock.export.csharp.names import Book
 from wirelock.export.csharp.text import SUFFIXES, integer_text
-from wirelock.export.lower.expressions import interval_of, is_float
+from wirelock.export.lower.expressions import interval_of, is_float, of_type
 from wirelock.layout.bounds import MAX_LENGTH
 from wirelock.layout.operators import COMPARISONS, OPERATORS, Interval
 
 __all__ = [
     "BINDS", "LARGEST_SIZE", "PRIMARY", "RANGES", "UNARY", "Arithmetic", "Expr", "fits", "is_position",
-    "kind_of", "record_of",
+    "record_of",
 ]  # fmt: skip
 
 LARGEST_SIZE: Final = 1 << 29
@@ -172,7 +172,7 @@ class Arithmetic:
 
     def held_as(self, value: v.Value, kind: str) -> str:
         """Return the type in memory of what an expression reads as another: of an enum its own."""
-        inner = kind_of(value.of) if isinstance(value, v.Number) else None
+        inner = of_type(value.of) if isinstance(value, v.Number) else None
         if isinstance(inner, v.EnumType):
             return self.book.of(self.book.enumerations[inner.name].storage)
         return kind
@@ -327,21 +327,8 @@ class Arithmetic:
         return self.expression(value)
 
 
-def kind_of(value: v.Value) -> v.Type | None:
-    """Return the type of a place that holds a value."""
-    match value:
-        case (
-            v.Self(type=kind) | v.Local(type=kind) | v.Member(type=kind) | v.Item(type=kind)
-            | v.Within(type=kind) | v.CaseOf(type=kind) | v.Cast(type=kind) | v.Call(type=kind)
-        ):  # fmt: skip
-            return kind
-        case v.Slice(fixed=fixed):
-            return v.BytesType(fixed)
-    return None
-
-
 def record_of(value: v.Value) -> str:
     """Return the name of the record that a value is."""
-    kind = kind_of(value)
+    kind = of_type(value)
     assert isinstance(kind, v.RecordType), value
     return kind.name

@@ -11,10 +11,11 @@ from dataclasses import fields, is_dataclass
 from wirelock.errors import CODES
 from wirelock.export import statements as st
 from wirelock.export import values as v
-from wirelock.export.csharp.arithmetic import PRIMARY, fits, is_position, kind_of, record_of
+from wirelock.export.csharp.arithmetic import PRIMARY, fits, is_position, record_of
 from wirelock.export.csharp.names import Book, is_reference
 from wirelock.export.csharp.text import new_array, text_literal
 from wirelock.export.csharp.values import Values
+from wirelock.export.lower.expressions import of_type
 from wirelock.export.names import pascal
 from wirelock.export.program import Function
 
@@ -159,7 +160,7 @@ class Block:
             yield from self.stored(target, "null", indent)
             return
         if isinstance(target, v.Which):
-            kind = kind_of(target.of)
+            kind = of_type(target.of)
             assert isinstance(kind, v.ChoiceType) and isinstance(value, v.Int), target
             case, held = self.book.cases(kind)[value.value], kind.cases[value.value][1]
             yield from self.stored(target, f"{self.book.type_name(kind.name)}Kind.{case}", indent)
@@ -172,7 +173,7 @@ class Block:
                 if found.type in (self.values.kinds[target.name], "byte", "ushort"):
                     yield f"{indent}{self.values.text(target)} += {found.text};"
                     return
-        kind = kind_of(target)
+        kind = of_type(target)
         assert kind is not None, target
         name = self.values.kinds[target.name] if isinstance(target, v.Local) else self.book.of(kind)
         text = self.values.position(value) if is_position(kind) else self.assigned(value, kind, name)
@@ -182,7 +183,7 @@ class Block:
         """Return a value as it is assigned to what has a type."""
         while isinstance(kind, v.OptionType):
             kind = kind.inner
-        if isinstance(kind, v.EnumType) and kind_of(value) != kind:
+        if isinstance(kind, v.EnumType) and of_type(value) != kind:
             return self.values.text(v.Cast(value, kind))
         if isinstance(kind, v.IntType):
             return self.values.as_type(value, name.rstrip("?"))

@@ -11,10 +11,11 @@ from typing import Final
 
 from wirelock.export import statements as st
 from wirelock.export import values as v
-from wirelock.export.csharp.arithmetic import BINDS, LARGEST_SIZE, PRIMARY, kind_of
+from wirelock.export.csharp.arithmetic import BINDS, LARGEST_SIZE, PRIMARY
 from wirelock.export.csharp.block import STEP, Block, braced, fault_code, indented, path_text
 from wirelock.export.csharp.names import Book
 from wirelock.export.csharp.text import integer_text, new_array, text_literal
+from wirelock.export.lower.expressions import of_type
 from wirelock.export.program import Function
 
 __all__ = ["method"]
@@ -124,13 +125,13 @@ class _Method(Block):
             case st.ReadVarint():
                 yield from self.read_varint(statement, indent)
             case st.Allocate(target=target, count=count):
-                kind = kind_of(target)
+                kind = of_type(target)
                 assert isinstance(kind, v.ListType), target
                 array = new_array(self.book.of(kind.element), values.position(count))
                 yield from self.stored(target, array, indent)
                 yield from self.fresh_items(kind.element, self.place(target)[1], indent)
             case st.Extend(target=target, size=size):
-                kind = kind_of(target)
+                kind = of_type(target)
                 assert isinstance(kind, v.ListType), target
                 place, number = self.place(target)[1], values.text(size)
                 yield f"{indent}Wire.Extend(ref {place}, ref {number});"
@@ -288,7 +289,7 @@ class _Method(Block):
     def put(self, at: v.Value, value: v.Value) -> str:
         values = self.values
         room = f"{self.bytes}.Slice({values.position(at)})"
-        kind = kind_of(value)
+        kind = of_type(value)
         if isinstance(kind, v.TextType):
             return f"Wire.PutText({room}, {values.text(value)}, {text_literal(kind.encoding)})"
         return f"{values.text(value, PRIMARY)}.AsSpan().CopyTo({room})"
@@ -314,7 +315,7 @@ def _is_of_single(condition: v.Value) -> bool:
     """Whether it is said of a float that it does not fit binary32: of one in memory only a NaN does not."""
     match condition:
         case v.Op(operator="not", operands=(v.Call(name="float_fits", arguments=(found, v.Int(value=32))),)):
-            kind = kind_of(found) if not isinstance(found, str | bool) else None
+            kind = of_type(found) if not isinstance(found, str | bool) else None
             return isinstance(kind, v.FloatType) and kind.bits == 32
     return False
 

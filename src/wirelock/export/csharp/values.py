@@ -14,11 +14,11 @@ from wirelock.export.csharp.arithmetic import (
     Arithmetic,
     Expr,
     fits,
-    kind_of,
     record_of,
 )
 from wirelock.export.csharp.names import is_reference
 from wirelock.export.csharp.text import integer_text, text_literal
+from wirelock.export.lower.expressions import of_type
 from wirelock.layout.bounds import MAX_LENGTH
 
 __all__ = ["Values"]
@@ -100,7 +100,7 @@ class Values(Arithmetic):
 
     def case(self, of: v.Value, number: int) -> str:
         """Return the name of a choice's case."""
-        kind = kind_of(of)
+        kind = of_type(of)
         assert isinstance(kind, v.ChoiceType), of
         return self.book.cases(kind)[number]
 
@@ -112,7 +112,7 @@ class Values(Arithmetic):
     # -- one kind each
 
     def _count(self, of: v.Value) -> Expr:
-        match kind_of(of):
+        match of_type(of):
             case v.TextType():
                 return Expr(f"Wire.CodePoints({self.text(of)})", "int")
         if isinstance(of, v.Slice):
@@ -120,7 +120,7 @@ class Values(Arithmetic):
         return Expr(f"Wire.Count({self.text(of)})", "int")
 
     def _number(self, of: v.Value) -> Expr:
-        match kind_of(of):
+        match of_type(of):
             case v.EnumType(name=name):
                 storage = self.book.of(self.book.enumerations[name].storage)
                 wide = "int" if fits(RANGES[storage], "int") else storage
@@ -172,7 +172,7 @@ class Values(Arithmetic):
 
     def stored(self, value: v.Value, kind: str) -> Expr:
         """Return an integer whose low bits are stored as a type."""
-        if isinstance(value, v.Number) and isinstance(kind_of(value.of), v.EnumType):
+        if isinstance(value, v.Number) and isinstance(of_type(value.of), v.EnumType):
             return self.cast(self.expression(value.of), kind, fits(RANGES[self.held_as(value, kind)], kind))
         if isinstance(value, v.BitsOf) and value.bits != 16:
             found = self._bits_of(value.of, value.bits)
@@ -193,7 +193,7 @@ class Values(Arithmetic):
             ]
             joint = "||" if opposite else "&&"
             return Expr(f" {joint} ".join(tests), "bool", BINDS[sign] if len(tests) == 1 else BINDS[joint])
-        kind = kind_of(value.of) if value.of is not None else None
+        kind = of_type(value.of) if value.of is not None else None
         if isinstance(kind, v.TextType) and value.of is not None:
             wanted = text_literal(octets.decode(kind.encoding))
             return Expr(f'({self.text(value.of, PRIMARY)} ?? "") {sign} {wanted}', "bool", BINDS[sign])
@@ -240,7 +240,7 @@ class Values(Arithmetic):
     def _encoded(self, content: v.Value | str | bool) -> str:
         """Return the bytes of a bytes value or of a text."""
         assert not isinstance(content, str | bool)
-        kind = kind_of(content)
+        kind = of_type(content)
         if isinstance(kind, v.TextType):
             return f"Wire.BytesOf({self.text(content)}, {text_literal(kind.encoding)})"
         return self.text(content)
