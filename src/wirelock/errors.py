@@ -199,7 +199,7 @@ class Fault:
     @property
     def bit(self) -> int | None:
         """The field's most significant bit, 7 to 0, in the first of `pieces`; None for whole bytes."""
-        return self.pieces[0][1].bit_length() - 1 if self.pieces else None
+        return highest_bit(self.pieces)
 
     def within(self, prefix: str, start: int) -> Fault:
         """Return the same fault seen from an enclosing record that holds this one at byte `start`."""
@@ -208,6 +208,11 @@ class Fault:
         return replace(
             self, path=path, byte=byte, pieces=tuple((at + start, mask) for at, mask in self.pieces)
         )
+
+
+def highest_bit(pieces: tuple[tuple[int, int], ...]) -> int | None:
+    """Return the most significant bit, 7 to 0, of the first of (byte, mask) pieces; None without any."""
+    return pieces[0][1].bit_length() - 1 if pieces else None
 
 
 def piece_text(byte: int, mask: int) -> str:

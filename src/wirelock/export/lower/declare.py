@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, get_args
 
-from wirelock.errors import ExportError
+from wirelock.errors import ExportError, highest_bit
 from wirelock.export import values as v
 from wirelock.export.lower.expressions import TooWideError
 from wirelock.export.lower.notes import note_of
@@ -216,7 +216,7 @@ def _tag_fields(layout: Layout, count: int) -> Iterator[TagField]:
             item.label,
             first,
             end - first,
-            pieces[0][1].bit_length() - 1 if pieces else None,
+            highest_bit(pieces),
             bytes(masks[byte] for byte in range(first, end)) if pieces else b"",
             is_version=number == count - 1 and isinstance(constant.type, Integer),
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from wirelock.errors import highest_bit
 from wirelock.export import statements as st
 from wirelock.export import values as v
 from wirelock.export.lower.expressions import (
@@ -195,7 +196,7 @@ class Leaves(Block):
             part = wanted >> (end - until) & ((1 << (until - first)) - 1)
             pieces = pieces_at(first, Integer(until - first, False, "big"))
             there = plus(spot.base, first // 8)
-            bit = pieces[0][1].bit_length() - 1 if pieces else None
+            bit = highest_bit(pieces)
             self._octet(there, mask, part, st.Place(steps, there, bit))
             first = until
 

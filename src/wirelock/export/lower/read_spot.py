@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
+from wirelock.errors import highest_bit
 from wirelock.export import statements as st
 from wirelock.export import values as v
 from wirelock.export.lower.expressions import joined, operation, plus
@@ -67,7 +68,7 @@ class Spot:
             byte = plus(self.base, min((at for at, _ in pieces), default=0))
         else:
             byte = self.byte
-        return st.Place(steps, byte, pieces[0][1].bit_length() - 1 if pieces else None)
+        return st.Place(steps, byte, highest_bit(pieces))
 
     def start(self, steps: tuple[st.Step, ...]) -> st.Place:
         """Return the place of a fault that is told by its byte alone."""
