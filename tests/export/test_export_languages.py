@@ -315,6 +315,21 @@ FLOATS = c.Struct(
 )  # fmt: skip
 
 
+GRID = c.Array(3, c.Array(2, c.Int16sb))
+PAIRS = c.Array(2, c.Array(2, c.Byte))
+HELD = {
+    "grid": GRID,
+    "case": c.Switch(c.this.kind, {1: c.Int8ub, 2: GRID}, default=c.Pass),
+    "absent": c.If(c.this.kind != 9, GRID),
+    "absent_case": c.If(c.this.kind != 9, c.Switch(c.this.kind, {2: GRID}, default=c.Int8ub)),
+    "counted": c.Array(c.this.kind, GRID),
+    "records": c.Array(2, c.Struct("inner" / PAIRS)),
+    "cases": c.Array(2, c.Switch(c.this.kind, {2: PAIRS}, default=c.Int8ub)),
+    "some": c.Array(2, c.If(c.this.kind == 2, PAIRS)),
+}
+"""Lists of a fixed size that are made before they are read, in each other and in whatever may be absent."""
+
+
 def floats() -> Iterator[bytes]:
     """Yield every kind of float of each width: NaN payloads, the quiet and the signalling, and signs."""
     dice = random.Random(5)
@@ -333,7 +348,11 @@ def floats() -> Iterator[bytes]:
 @functools.cache
 def drawn() -> Mapping[str, tuple[Layout, list[bytes]]]:
     """Return layouts that can be exported, with bytes that are or are not records of them."""
+    kinds = [bytes([kind, *range(size)]) for kind in (1, 2, 3, 9) for size in range(26)]
     found = {"floats": (name_layout(walk(FLOATS))[0], [*floats()])}
+    for name, held in HELD.items():
+        schema = c.Struct("kind" / c.Int8ub, "held" / held)
+        found[name] = name_layout(walk(schema))[0], kinds
 
     @settings(
         max_examples=150, deadline=None, database=None, phases=[Phase.generate],

@@ -5,7 +5,7 @@ Text for a path is only put together where a fault is taken.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 
 from wirelock.errors import CODES
@@ -74,14 +74,21 @@ class Block:
 
     # -- lists of fixed size, which are there before anything is read into them
 
-    def fresh_fields(self) -> Iterator[str]:
-        """Yield what makes the record's own lists of fixed size."""
-        if self.function.kind == "load" or (
-            self.function.kind == "read" and not _loads_itself(self.function.body)
-        ):
-            record = self.book.records[self.function.record]
-            for item in record.fields:
-                yield from self.fresh(item.type, self.book.field(record.name, item.name), self.indent + STEP)
+    def fresh_fields(self, body: Sequence[st.Statement], indent: str) -> Iterator[str]:
+        """Yield what makes the record's own lists of fixed size, before a body that fills them.
+
+        That is the function's, but for one that looks for what is wrong in a branch, and then has the record
+        loaded: there it is the branch, and the lists that it reads into.
+        """
+        if self.function.kind not in ("load", "read"):
+            return
+        whole = body is self.function.body
+        if _loads_itself(self.function.body) == whole:
+            return
+        record, filled = self.book.records[self.function.record], set(_filled(body))
+        for item in record.fields:
+            if whole or item.name in filled:
+                yield from self.fresh(item.type, self.book.field(record.name, item.name), indent)
 
     def fresh(self, kind: v.Type, place: str, indent: str) -> Iterator[str]:
         """Yield what makes the lists of fixed size in a value; a record with methods makes its own."""
@@ -149,10 +156,18 @@ class Block:
         """Yield the assignment of a value to a target."""
         while isinstance(target, v.Within):
             target = target.of  # a nullable takes the value itself
+        yield from self.at_place(target, lambda place: [f"{indent}{place} = {text};"], indent)
+
+    def at_place(
+        self, target: v.Value, lines_of: Callable[[str], Iterable[str]], indent: str
+    ) -> Iterator[str]:
+        """Yield lines that change a target, between those that its place needs, if there are any."""
         before, place, behind = self.place(target)
-        yield from indented(before, indent)
-        yield f"{indent}{place} = {text};"
-        yield from indented(behind, indent)
+        lines = list(lines_of(place))
+        if lines:
+            yield from indented(before, indent)
+            yield from lines
+            yield from indented(behind, indent)
 
     def set(self, target: v.Value, value: v.Value | None, indent: str) -> Iterator[str]:
         """Yield an assignment; what is added to a local is added in place."""
@@ -165,7 +180,8 @@ class Block:
             case, held = self.book.cases(kind)[value.value], kind.cases[value.value][1]
             yield from self.stored(target, f"{self.book.type_name(kind.name)}Kind.{case}", indent)
             if held is not None:
-                yield from self.fresh(held, self.place(v.CaseOf(target.of, value.value, held))[1], indent)
+                inside = v.CaseOf(target.of, value.value, held)
+                yield from self.at_place(inside, lambda place: self.fresh(held, place, indent), indent)
             return
         match target, value:
             case v.Local(), v.Op(operator="+", operands=(first, more)) if first == target:
@@ -278,6 +294,23 @@ def _names_in(node: object) -> Iterator[str]:
         case _ if is_dataclass(node) and not isinstance(node, type):
             for field in fields(node):
                 yield from _names_in(getattr(node, field.name))
+
+
+def _filled(node: object) -> Iterator[str]:
+    """Yield the fields of the record into which statements read."""
+    match node:
+        case st.Read(target=target):
+            while not isinstance(target, v.Self):
+                if isinstance(target, v.Member) and isinstance(target.of, v.Self):
+                    yield target.name
+                assert isinstance(target, v.Item | v.Member | v.Within | v.CaseOf), target
+                target = target.of
+        case tuple():
+            for item in node:
+                yield from _filled(item)
+        case st.When() | st.Pick() | st.For() | st.While():
+            for field in fields(node):
+                yield from _filled(getattr(node, field.name))
 
 
 def _loads_itself(body: Iterable[st.Statement]) -> bool:

@@ -42,8 +42,9 @@ class _Method(Block):
         name, parameters, what = HEADS[kind]
         for local in self.function.parameters:
             parameters += f", {self.values.type_of(local.type)} {self.names[local.name]}"
-        body = [*self.fresh_fields(), *self.block(self.function.body, self.indent + STEP)]
-        if not _ends(self.function.body):
+        statements, inside = self.function.body, self.indent + STEP
+        body = [*self.fresh_fields(statements, inside), *self.block(statements, inside)]
+        if not _ends(statements):
             body.append(f"{self.indent}{STEP}return true;")
         _shorten(body)
         source = {"load": "data", "read": "data", "store": "bytes"}.get(kind)
@@ -129,13 +130,20 @@ class _Method(Block):
                 assert isinstance(kind, v.ListType), target
                 array = new_array(self.book.of(kind.element), values.position(count))
                 yield from self.stored(target, array, indent)
-                yield from self.fresh_items(kind.element, self.place(target)[1], indent)
+                element = kind.element
+                yield from self.at_place(
+                    target, lambda place: self.fresh_items(element, place, indent), indent
+                )
             case st.Extend(target=target, size=size):
                 kind = of_type(target)
                 assert isinstance(kind, v.ListType), target
-                place, number = self.place(target)[1], values.text(size)
-                yield f"{indent}Wire.Extend(ref {place}, ref {number});"
-                yield from self.fresh(kind.element, f"{place}[{number} - 1]", indent)
+                element, number = kind.element, values.text(size)
+
+                def extended(place: str) -> Iterator[str]:
+                    yield f"{indent}Wire.Extend(ref {place}, ref {number});"
+                    yield from self.fresh(element, f"{place}[{number} - 1]", indent)
+
+                yield from self.at_place(target, extended, indent)
             case st.Reserve(at=at, size=size):
                 wide = str(size.value) if isinstance(size, v.Int) else values.wide(size)
                 yield f"{indent}if (!writer.Reserve({wide}, out int {self.declare(at)}))"
@@ -174,7 +182,8 @@ class _Method(Block):
                 yield from self.braced(taken, indent)
             return
         yield f"{indent}{word} ({condition})"
-        yield from self.braced(statement.then, indent)
+        made = self.fresh_fields(statement.then, "") if statement in self.function.body else ()
+        yield from braced(indent, *made, *self.block(statement.then, ""))
         match statement.otherwise:
             case (st.When() as other,):
                 yield from self.when(other, indent, "else if")

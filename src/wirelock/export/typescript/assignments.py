@@ -130,12 +130,10 @@ def fixed_lists(target: v.Value) -> Iterator[v.Value]:
 def _is_plain(value: v.Value) -> bool:
     """Whether a value is there without an option or a choice that could be otherwise."""
     match value:
-        case v.Self():
+        case v.Self() | v.Item():
             return True
         case v.Member(of=of):
             return path_of(of) is not None
-        case v.Item(of=of):
-            return _is_plain(of)
     return False
 
 
