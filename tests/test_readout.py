@@ -14,6 +14,7 @@ from construct import (
     Const,
     CString,
     FixedSized,
+    FocusedSeq,
     GreedyBytes,
     GreedyRange,
     Int8ub,
@@ -119,6 +120,19 @@ def test_bits_wherever_they_lie():
     )
     assert rows(source, "abcd 23 f1")[1:3] == [(1, "b.high", "1010", 10), (1, "b.low", "101111001101", 0xBCD)]
     assert rows(source, "abcd 23 f1")[4:] == [(1, "w.x", "000100100011", 0x123), (1, "w.y", "1111", 15)]
+
+
+def test_frames_in_frames():
+    inner = FocusedSeq("y", "q" / Const(b"B"), "y" / Byte, Padding(1))
+    assert rows(
+        Struct("a" / FocusedSeq("x", "p" / Const(b"A"), "x" / inner, Padding(2))), "41 42 05 00 0000"
+    ) == [
+        (0, "a#0", "41", b"A"),
+        (0, "a#0", "42", b"B"),
+        (0, "a", "05", 5),
+        (0, "a#2", "00", None),
+        (0, "a#2", "00 00", None),
+    ]
 
 
 def test_elements_until_something():

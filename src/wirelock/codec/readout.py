@@ -173,13 +173,17 @@ def _pieces(bit: int, end: int, kind: Type) -> tuple[tuple[int, int], ...]:
 
 
 def _within(mark: Mark, outer: Mark) -> bool:
-    """Whether a value lies inside of one before it. What stands beside a value, `x#0`, has its path too."""
+    """Whether a value lies inside of one before it.
+
+    What stands beside a value, `x#0`, has its path too; and where frames lie in frames, two parts have one.
+    """
     path, start = mark.path, outer.path
     if not start or not path.startswith(start):
         return not start
-    if path[len(start) : len(start) + 1] == "#":
+    behind = path[len(start) :]
+    if behind.startswith("#") or (not behind and start[start.rfind(".") :].rpartition("#")[2].isdecimal()):
         return outer.end < 0 or mark.bit < outer.end
-    return path[len(start) : len(start) + 1] in ("", ".", "[")
+    return behind[:1] in ("", ".", "[")
 
 
 class _Rows:
