@@ -43,7 +43,9 @@ class _Cells:
             case "packet":
                 return records.packets
             case "time":
-                return pa.array(records.block.times[rows], mask=~records.block.timed[rows])
+                timed = records.block.timed[rows]
+                # A mask makes pyarrow look for pandas, every time where that is not installed.
+                return pa.array(records.block.times[rows], mask=None if timed.all() else ~timed)
             case "source" | "destination":
                 numbers, texts = records.block.addresses(int(name == "destination"))
                 return pa.array(texts, pa.string()).take(pa.array(numbers[rows]))
