@@ -355,10 +355,23 @@ def test_large_captures_come_to_the_same_by_compiled_code(tmp_path, monkeypatch,
         folder.mkdir()
         into = ["-o", f"{folder}/rows.{suffix}", "--faults", f"{folder}/faults.csv"]
         outcome = CliRunner().invoke(command, [str(SESSION), *into], standalone_mode=False)
-        said = outcome.stderr.replace(str(folder), "")
+        lines = outcome.stderr.replace(str(folder), "").splitlines()
+        said = [line for line in lines if not line.startswith("wirelock: compiling ")]
         found.append((said, {file.name: file.read_bytes() for file in folder.iterdir()}))
     assert found[0] == found[1]
     assert len(found[0][1]) == 3
+
+
+def test_what_is_compiled_is_told_once(tmp_path):
+    cache, capture = tmp_path / "cache", pcap([(0, 0, ethernet(ipv4(udp(V1))))])
+    call = ("decode", "-", "-o", tmp_path / "r.parquet")
+    first, again = (run(*call, given=capture, WIRELOCK_CACHE=str(cache)).err.splitlines() for _ in range(2))
+    kept = f"into {cache}: once, then from there"
+    assert [line for line in first if line not in again] == [
+        f"wirelock: compiling the scan of captures {kept}",
+        f"wirelock: compiling columns of SnapshotV1 {kept}",
+    ]
+    assert len(first) == len(again) + 2
 
 
 def test_memory_does_not_grow_with_a_large_capture_either(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -154,7 +155,23 @@ def columnar(
     from wirelock.capture import bulk
 
     large = str(path) == "-" or not path.is_file() or path.stat().st_size >= bulk.WORTH
+    if large:
+        _tell_of_compiling()
     return large and bulk.can_decode(registry, selection)
+
+
+def _tell_of_compiling() -> None:
+    """Let standard error say what is compiled, which takes some seconds when it is first used."""
+    log = logging.getLogger("wirelock.columnar")
+    if not log.handlers:
+        log.addHandler(_Told())
+        log.setLevel(logging.INFO)
+        log.propagate = False
+
+
+class _Told(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        click.echo(f"wirelock: {record.getMessage()}", err=True)
 
 
 @contextmanager

@@ -289,7 +289,7 @@ def _compiled(layout: Layout, source: str) -> Any:
 
 
 def compiled_module(title: str, stem: str, source: str) -> Any:
-    """Return the module of a source that numba compiles, from its file in the cache folder.
+    """Return the functions of a source that numba compiles, from its file in the cache folder.
 
     `title` says what it is, `stem` is in the name of its file. Raises ImportError without numba.
     """
@@ -300,11 +300,12 @@ def compiled_module(title: str, stem: str, source: str) -> Any:
     versions = (__version__, numba.__version__, sys.version, source)
     key = hashlib.sha256("\0".join(versions).encode()).hexdigest()[:16]
     name = f"wirelock_{stem}_{key}"
-    if name in sys.modules:
-        return sys.modules[name]
-    file = _stored(name, source)
-    if not list((file.parent / "__pycache__").glob(f"{name}.*.nbi")):
-        LOG.info("compiling %s into %s: once, then from there", title, file.parent)
+    if name not in sys.modules:
+        _load(name, _stored(name, source))
+    return _Functions(sys.modules[name], title)
+
+
+def _load(name: str, file: Path) -> None:
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -314,7 +315,23 @@ def compiled_module(title: str, stem: str, source: str) -> Any:
     except BaseException:
         del sys.modules[name]
         raise
-    return module
+
+
+class _Functions:
+    """The functions of a compiled module. The first one that has no machine code yet is told of."""
+
+    def __init__(self, module: ModuleType, title: str) -> None:
+        assert module.__file__ is not None
+        self._module, self._title, self._file = module, title, Path(module.__file__)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._module, name)
+        folder, stem = self._file.parent, self._file.stem
+        if self._title and not list((folder / "__pycache__").glob(f"{stem}.{name}-*.nbi")):
+            LOG.info("compiling %s into %s: once, then from there", self._title, folder)
+            self._title = ""
+        setattr(self, name, found)
+        return found
 
 
 def _stored(name: str, source: str) -> Path:
