@@ -128,6 +128,19 @@ def test_columns_are_the_rows_of_decode(name: str) -> None:
     assert labels  # there was something to compare
 
 
+@pytest.mark.parametrize("name", SELECTIONS)
+def test_parts_one_by_one_are_decode(name: str) -> None:
+    captures = [*(file.read_bytes() for file in FIXTURES), *CORPUS[::8], *map(session, range(6))]
+    for data in captures:
+        found: list[Any] = [[], []]
+        with contextlib.suppress(CaptureError):
+            found[0] += decode(io.BytesIO(data), *SELECTIONS[name], Summary(), "-")
+        with contextlib.suppress(CaptureError):
+            for part in decode_columns(io.BytesIO(data), *SELECTIONS[name]):
+                found[1] += part.items()
+        assert found[0] == found[1]
+
+
 def test_closing_early_ends_the_thread() -> None:
     summary = Summary()
     parts = decode_columns(io.BytesIO(session(1)), PROTOCOLS, summary=summary)

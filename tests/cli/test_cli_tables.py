@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from protocol import PROTOCOLS
+from protocol.snapshot.migrations import COMPONENTS
 from tests.capture.capture_writer import ethernet, ipv4, pcap, udp
 from tests.cli.command import (
     COMMAND,
@@ -346,20 +347,34 @@ def test_row_groups_end_where_the_rows_say_however_large_the_batches_are(monkeyp
     assert data.read()["n"].to_pylist() == list(range(1031))
 
 
+SHAPES = {
+    "as they are": (3, []),
+    "all brought to one": (2, ["--as-version", "3", *(f"--allow={name}" for name in COMPONENTS)]),
+    "some brought to one": (2, ["--as-version", "2", "--explode", "entities"]),
+    "none to bring": (2, ["--as", "snapshot", "--as-version", "2"]),
+}
+
+
 @pytest.mark.parametrize("suffix", ["parquet", "arrow"])
-def test_large_captures_come_to_the_same_by_compiled_code(tmp_path, monkeypatch, suffix):
+@pytest.mark.parametrize(("files", "options"), SHAPES.values(), ids=SHAPES)
+def test_large_captures_come_to_the_same_by_compiled_code(tmp_path, monkeypatch, suffix, files, options):
+    capture = SESSION
+    if options[-2:] == ["--as-version", "2"]:
+        packets = [(0, 0, ethernet(ipv4(udp(payload)))) for payload in (V2, V2, V2[:-1])]
+        capture = write(tmp_path / "v2.pcap", pcap(packets))
     found = []
     for least in (0, 1 << 40):
         monkeypatch.setattr("wirelock.capture.bulk.WORTH", least)
         folder = tmp_path / str(least)
         folder.mkdir()
         into = ["-o", f"{folder}/rows.{suffix}", "--faults", f"{folder}/faults.csv"]
-        outcome = CliRunner().invoke(command, [str(SESSION), *into], standalone_mode=False)
+        outcome = CliRunner().invoke(command, [str(capture), *options, *into], standalone_mode=False)
+        assert outcome.exit_code == 0
         lines = outcome.stderr.replace(str(folder), "").splitlines()
         said = [line for line in lines if not line.startswith("wirelock: compiling ")]
         found.append((said, {file.name: file.read_bytes() for file in folder.iterdir()}))
     assert found[0] == found[1]
-    assert len(found[0][1]) == 3
+    assert len(found[0][1]) == files
 
 
 def test_what_is_compiled_is_told_once(tmp_path):

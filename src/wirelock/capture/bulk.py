@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
@@ -18,6 +18,7 @@ from wirelock.capture.ahead import ahead
 from wirelock.capture.blocks import Block, read_blocks
 from wirelock.capture.decode import (
     FaultRow,
+    Row,
     Selection,
     Summary,
     decode_item,
@@ -97,6 +98,11 @@ class Part:
 
     records: tuple[Records, ...]
     faults: tuple[FaultRow, ...]
+    _decoder: _Decoder
+
+    def items(self) -> Iterator[Row | FaultRow]:
+        """Yield the same one by one, as `decode` does: records are read again."""
+        return self._decoder.items()
 
 
 def decode_columns(
@@ -138,7 +144,8 @@ class _Decoder:
         self._block = block
         self._file, self._registry, self._selection, self._summary = file, registry, selection, summary
         self._records: list[Records] = []
-        self._faults: list[tuple[int, FaultRow]] = []
+        self._faults: list[tuple[tuple[int, int], FaultRow]] = []
+        """With their places: before the row of the same place, or behind what its datagram holds."""
 
     def part(self) -> Part:
         np, block, summary, selection = self._np, self._block, self._summary, self._selection
@@ -149,7 +156,7 @@ class _Decoder:
         for place, item in block.others:
             for row in decode_item(item, self._file, self._registry, selection, summary):
                 assert isinstance(row, FaultRow)
-                self._faults.append((place, row))
+                self._faults.append(((place, 0), row))
         rows = np.arange(len(block))
         if selection.ports:
             wanted = np.isin(block.ports, list(selection.ports)).any(axis=0)
@@ -164,7 +171,23 @@ class _Decoder:
                 rows = self._decode(protocol, rows)
         summary.foreign += len(rows)
         self._faults.sort(key=lambda found: found[0])
-        return Part(tuple(self._records), tuple(fault for _, fault in self._faults))
+        return Part(tuple(self._records), tuple(fault for _, fault in self._faults), self)
+
+    def items(self) -> Iterator[Row | FaultRow]:
+        """Yield rows and faults in the order of the packets."""
+        block, faults = self._block, self._faults
+        rows = [records.rows for records in self._records]
+        told = 0
+        for row in self._np.unique(self._np.concatenate(rows)).tolist() if rows else ():
+            while told < len(faults) and faults[told][0] < (block.places[row], 1):
+                yield faults[told][1]
+                told += 1
+            datagram = block.datagram(row)
+            with suppress(DecodeError):  # is among the faults
+                for parsed in records_of(datagram, self._registry, self._selection):
+                    yield Row(self._file, datagram, parsed)
+        for _, fault in faults[told:]:
+            yield fault
 
     def _protocols(self) -> Iterable[Protocol]:
         if self._selection.protocol is not None:
@@ -220,7 +243,7 @@ class _Decoder:
                 summary.faulty += 1
                 fault = fault_row(error, datagram, self._file, self._selection)
                 summary.faults[fault.code] += 1
-                self._faults.append((int(self._block.places[row]), fault))
+                self._faults.append(((int(self._block.places[row]), 2), fault))
             else:
                 raise RuntimeError(f"compiled code refuses packet {datagram.packet}, the layout does not")
         return others

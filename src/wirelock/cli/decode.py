@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ from wirelock.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from wirelock.capture.decode import Selection, Summary
+    from wirelock.capture.decode import FaultRow, Row, Selection, Summary
     from wirelock.capture.sinks import FaultSink, RowSink
     from wirelock.schema.registry import Registry
 
@@ -116,41 +116,56 @@ def _decode_all(
 ) -> None:
     from wirelock.capture import decode as decoding
     from wirelock.capture import sinks
-    from wirelock.capture.upgrade import upgraded
 
     for path in captures:
         source, name = opened(path)
         with progress(path, summary.read_bytes, to_stdout) as advance:
             # A bar moves aside for what is written to sys.stderr from now on, not for what was before.
             faults = to_file or sinks.fault_sink("table", sys.stderr)
-            if columnar(path, registry, selection, shaping, rows):
+            if columnar(path, registry, selection, rows):
                 from wirelock.capture.bulk import decode_columns
 
                 for part in decode_columns(source, registry, selection, summary, name):
-                    for fault in part.faults:
-                        faults.write(fault)
-                    for records in part.records:
-                        rows.write_records(records, name)  # type: ignore[attr-defined]
+                    if all(shaping.keeps(found.protocol, found.version) for found in part.records):
+                        for fault in part.faults:
+                            faults.write(fault)
+                        for records in part.records:
+                            rows.write_records(records, name)  # type: ignore[attr-defined]
+                    else:
+                        _write(part.items(), shaping, summary, rows, faults)
                     advance(summary.read_bytes)
                 continue
             items = decoding.decode(source, registry, selection, summary, name)
-            if shaping.versions is not None:
-                items = upgraded(items, shaping.versions, shaping.allow, summary)
-            for item in items:
-                if isinstance(item, decoding.Row):
-                    rows.write(item)
-                else:
-                    faults.write(item)
-                advance(summary.read_bytes)
+            _write(items, shaping, summary, rows, faults, lambda: advance(summary.read_bytes))
     if to_stdout:
         sys.stdout.flush()
 
 
-def columnar(
-    path: Path, registry: Registry, selection: Selection, shaping: outputs.Shaping, rows: RowSink
-) -> bool:
+def _write(
+    items: Iterable[Row | FaultRow],
+    shaping: outputs.Shaping,
+    summary: Summary,
+    rows: RowSink,
+    faults: FaultSink,
+    done: Callable[[], object] = lambda: None,
+) -> None:
+    """Write rows and faults one by one, in the versions that are wanted."""
+    from wirelock.capture.decode import Row
+    from wirelock.capture.upgrade import upgraded
+
+    if shaping.versions is not None:
+        items = upgraded(items, shaping.versions, shaping.allow, summary)
+    for item in items:
+        if isinstance(item, Row):
+            rows.write(item)
+        else:
+            faults.write(item)
+        done()
+
+
+def columnar(path: Path, registry: Registry, selection: Selection, rows: RowSink) -> bool:
     """Whether the rows of a capture become columns many at once: those of a table, if it is worth it."""
-    if shaping.versions is not None or not hasattr(rows, "write_records"):
+    if not hasattr(rows, "write_records"):
         return False
     from wirelock.capture import bulk
 

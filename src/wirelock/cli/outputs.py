@@ -65,6 +65,10 @@ class Shaping:
     allow: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
 
+    def keeps(self, protocol: Protocol, version: int) -> bool:
+        """Whether records of a version stay what they are."""
+        return self.versions is None or self.versions.get(protocol.name, version) == version
+
 
 def shaping_of(
     registry: Registry, selection: Selection, wanted: str | None, allow: tuple[str, ...], array: str | None

@@ -16,7 +16,7 @@ __all__ = ["columns_batch"]
 
 
 def columns_batch(schema: pa.Schema, records: Records, file: str) -> pa.RecordBatch:
-    """Return the records as rows of a schema of row_schema, without the version that was sent."""
+    """Return the records as rows of a schema of row_schema, in the version that was sent."""
     cells = _Cells(records, file)
     arrays = []
     for field in schema:
@@ -53,6 +53,6 @@ class _Cells:
                 return self._ports[name == "destination_port"][rows]
             case "protocol":
                 return pa.repeat(pa.scalar(records.protocol.name), count)
-            case "version":
+            case "version" | "sent_version":
                 return pa.repeat(pa.scalar(records.version, pa.int64()), count)
         return arrow_struct(records.table)
