@@ -414,6 +414,9 @@ def test_one_record_is_no_job_of_the_columnar_engine() -> None:
         (columns("q")(lambda a: a), "write @staticmethod"),
         (staticmethod(columns("q")(lambda n: n)), "the parameter n is no field that is a number"),
         (staticmethod(columns("a")(lambda a: a)), "the column a is a field"),
+        (staticmethod(columns("q", "q")(lambda a: a)), "the column q is there already"),
+        (staticmethod(columns()(lambda a: a)), "columns without a name, or of no field"),
+        (staticmethod(columns("q")(lambda: 1)), "columns without a name, or of no field"),
     ],
 )
 def test_derived_columns_that_cannot_be_are_refused(method: Any, told: str) -> None:

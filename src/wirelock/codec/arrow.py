@@ -73,10 +73,8 @@ class _Converter:
         columns = [self.array(parts[field.name], count, sure) for field in fields]
         if self.derived:  # which may be inside of any
             fields = [field.with_type(column.type) for field, column in zip(fields, columns, strict=True)]
-        if self.derived:
-            for name in self.table.derived_of(node):
-                path = f"{node.path}.{name}" if node.path else name
-                columns.append(self.pa.array(self.table[path].reshape(-1)))
+            for name, column in self.table.derivations(node).items():
+                columns.append(self.pa.array(column))
                 fields.append(self.pa.field(name, columns[-1].type, nullable=not sure))
         return columns, fields
 

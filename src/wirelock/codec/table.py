@@ -7,7 +7,7 @@ key: `body:1.speed`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from wirelock.codec.columnar import ColumnarEngine, Filled, numpy_module
 from wirelock.codec.columns import Node
+from wirelock.codec.derived import Derivation
 from wirelock.codec.floats import float_from_bits
 from wirelock.codec.locate import locate
 from wirelock.codec.members import member_of
@@ -38,13 +39,14 @@ from wirelock.layout.nodes import (
     Text,
 )
 from wirelock.layout.nodes import Mapping as Mapped
+from wirelock.layout.terms import inner_path
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow
     from numpy.typing import NDArray
 
-__all__ = ["Derivation", "RowFault", "Table"]
+__all__ = ["RowFault", "Table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +72,6 @@ class RowFault:
         place = f" ({self.fault.place})" if self.fault.place else ""
         path = f"{self.fault.path}: " if self.fault.path else ""
         return f"record {self.number}: {path}{self.fault.message}{place}"
-
-
-@dataclass(frozen=True, slots=True)
-class Derivation:
-    """Columns that follow from others of the same record: what they are called, and from which fields."""
-
-    names: tuple[str, ...]
-    fields: tuple[str, ...]
-    compute: Callable[..., Any]
-    """From an array a field to one of shape (n, number of names)."""
 
 
 class Table:
@@ -170,7 +162,7 @@ class Table:
         """The paths of the columns that the protocol derives from others, computed when asked for."""
         found = []
         for node in self.engine.plan.root.walk():
-            found += [f"{node.path}.{name}" if node.path else name for name in self.derived_of(node)]
+            found += [inner_path(node.path, name) for name in self.derived_of(node)]
         return tuple(found)
 
     def derived_of(self, node: Node) -> tuple[str, ...]:
@@ -248,13 +240,23 @@ class Table:
     def _derive(self, path: str) -> Any:
         outer, _, name = path.rpartition(".")
         node = self._nodes[outer] if outer else self.engine.plan.root
-        for derivation in self._derivations[node.kind.name]:  # type: ignore[union-attr]
+        assert isinstance(node.kind, Layout)
+        for derivation in self._derivations[node.kind.name]:
             if name in derivation.names:
-                given = (self[f"{outer}.{field}" if outer else field] for field in derivation.fields)
-                shape = (self.filled.sizes[node.dim], *node.repeat)
-                found = derivation.compute(*(column.reshape(-1) for column in given))
-                return found[:, derivation.names.index(name)].reshape(shape)
+                found = self._computed(node, derivation)[name]
+                return found.reshape((self.filled.sizes[node.dim], *node.repeat))
         raise AssertionError(f"{path} is not derived")
+
+    def _computed(self, node: Node, derivation: Derivation) -> dict[str, Any]:
+        return derivation.compute(self[inner_path(node.path, name)] for name in derivation.fields)
+
+    def derivations(self, node: Node) -> dict[str, Any]:
+        """Return all derived columns of a record in the plan, by name, as rows; each function runs once."""
+        found: dict[str, Any] = {}
+        assert isinstance(node.kind, Layout)
+        for derivation in self._derivations.get(node.kind.name, ()):
+            found |= self._computed(node, derivation)
+        return found
 
     def to_arrow(self, *, derived: bool = False) -> pyarrow.Table:
         """Return the records as a pyarrow.Table, a row each, nested as they are; see codec/arrow.py.

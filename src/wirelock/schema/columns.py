@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from wirelock.codec.columnar import ColumnarEngine, Filled
-    from wirelock.codec.table import Derivation, Table
+    from wirelock.codec.derived import Derivation
+    from wirelock.codec.table import Table
     from wirelock.schema.record import Buffer, Wire
     from wirelock.schema.registry import Protocol
 
@@ -33,6 +34,8 @@ Places: TypeAlias = "Sequence[int] | NDArray[np.integer[Any]]"
 """A row of integers."""
 Columns: TypeAlias = "Table | Mapping[str, Any]"
 """A table, or arrays by the paths of columns."""
+Declared: TypeAlias = tuple[str, tuple[str, ...], tuple[str, ...], Any]
+"""Where a function that derives columns is, their names, the fields it is given, and the function."""
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -40,8 +43,11 @@ def columns(*names: str) -> Callable[[Function], Function]:
     """Name the columns that a function derives from others: `@staticmethod @columns("x", "y", "z", "w")`.
 
     The function's parameters are fields of the record that are numbers. It is called with an array of each,
-    all of one length n, and returns an array of shape (n, number of names). A table computes such columns
-    when they are asked for. Raises SchemaError when the class is made and a parameter is no such field.
+    all of one length n, which may be 0: int64 for integers, uint64 for unsigned ones of 64 bits and varints,
+    float64 for floats of every width, bool for flags. It returns an array of numbers of shape (n, number of
+    names), or (n,) for one name. A table computes such columns when they are asked for, and raises
+    SchemaError for anything else that the function returns.
+    Raises SchemaError when the class is made and a parameter is no such field.
     """
 
     def name(function: Function) -> Function:
@@ -51,9 +57,9 @@ def columns(*names: str) -> Callable[[Function], Function]:
     return name
 
 
-def derivations_of(record: type, layout: Layout) -> tuple[tuple[tuple[str, ...], tuple[str, ...], Any], ...]:
-    """Return (names, fields, function) for each function of a record that derives columns."""
-    found = []
+def derivations_of(record: type, layout: Layout) -> tuple[Declared, ...]:
+    """Return each function of a record that derives columns."""
+    found: list[Declared] = []
     fields = {item.label: item for item in layout.fields}
     for label, member in list(vars(record).items()):
         function = member.__func__ if isinstance(member, staticmethod) else member
@@ -68,10 +74,16 @@ def derivations_of(record: type, layout: Layout) -> tuple[tuple[tuple[str, ...],
             item = fields.get(name)
             if item is None or not item.in_record or stored_type(valued(item.type)) is None:
                 raise SchemaError(where, f"the parameter {name} is no field that is a number", "name one")
-        for name in names:
+        for at, name in enumerate(names):
             if name in fields:
                 raise SchemaError(where, f"the column {name} is a field", "give it another name")
-        found.append((tuple(names), given, function))
+            if name in (*names[:at], *(known for _, others, *_ in found for known in others)):
+                raise SchemaError(where, f"the column {name} is there already", "give it another name")
+        if not names or not given:
+            raise SchemaError(
+                where, "columns without a name, or of no field", 'write @columns("speed") above it'
+            )
+        found.append((where, tuple(names), given, function))
     return tuple(found)
 
 
@@ -88,7 +100,7 @@ def engine_of(wire: Wire) -> ColumnarEngine:
 
 def _derivations(wire: Wire) -> dict[str, tuple[Derivation, ...]]:
     """Return the derived columns of a record and of those inside of it, by the names of their layouts."""
-    from wirelock.codec.table import Derivation
+    from wirelock.codec.derived import Derivation
 
     return {
         name: tuple(Derivation(*found) for found in template.record.__wirelock__.derivations)  # type: ignore[attr-defined]
