@@ -1,7 +1,7 @@
 """Columns that somebody made -> arrays as the engine fills them: types, shapes and ranges are checked here.
 
-What the values mean is checked when they are built. Columns of constants, and of counts that follow from
-offsets, may be left out.
+What the values mean is checked when they are built. Columns of constants, of counts that follow from offsets,
+and those of which no record has a value, may be left out.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from wirelock.codec.columnar import ColumnarEngine, Every, Filled, Spans, numpy_module
 from wirelock.codec.columns import Node
+from wirelock.codec.paths import array_paths, choice_paths, column_paths, no_path, rows_of
 from wirelock.codec.trail import Found
 from wirelock.errors import Fault
 from wirelock.layout.nodes import (
@@ -64,20 +65,33 @@ class _Given:
         self.arrays: dict[int, Any] = {}
         self.sizes: dict[int, int] = {}
 
-    def take(self, what: str, path: str) -> Any:
-        """Return what was given for a path. Raises KeyError where nothing was."""
-        if path not in self.given[what]:
-            verb = "is" if what == "column" else "are"
-            raise KeyError(f"the {what} of {path!r} {verb} missing")
-        self.used.add((what, path))
-        return self.given[what][path]
+    def take(self, what: str, node: Node) -> Any:
+        """Return what was given for a node; nothing, where it has no values. Raises KeyError where it has."""
+        path = node.path
+        if path in self.given[what]:
+            self.used.add((what, path))
+            return self.given[what][path]
+        if self.unused(node):
+            return [0] if what == "offsets" else []
+        verb = "is" if what == "column" else "are"
+        raise KeyError(f"the {what} of {path!r} {verb} missing")
+
+    def unused(self, node: Node) -> bool:
+        """Whether a node lies in a case, an array or something absent of which there is none at all."""
+        return node.dim > 0 and self.sizes.get(node.dim) == 0
 
     def check_used(self) -> None:
         """Raise KeyError for what was given and is no part of the record."""
+        root = self.plan.root
+        known: dict[str, tuple[str, Any]] = {
+            "column": ("column of this record", column_paths(root)),
+            "offsets": ("array of which the count may differ", array_paths(root)),
+            "tags": ("choice", choice_paths(root)),
+        }
         for what, given in self.given.items():
             for path in given:
                 if (what, path) not in self.used:
-                    raise KeyError(f"{path!r} has no {what} in this record")
+                    raise no_path(path, *known[what])
 
     def counted(self, dim: int, per: int, count: int, path: str) -> None:
         """Note how many values there are of a dimension."""
@@ -110,10 +124,10 @@ class _Given:
                 if node.path in self.given["column"]:
                     self._constant(node, value)
             case Bytes() | Text() if node.content >= 0:
-                self._octets(node, self.take("column", node.path))
+                self._octets(node, self.take("column", node))
             case _ if node.array >= 0:
                 if field is None or field.derived is None or node.path in self.given["column"]:
-                    self._values(node, self.take("column", node.path))
+                    self._values(node, self.take("column", node))
 
     def _fill_counts(self, node: Node, layout: Layout) -> None:
         """Compute the counts that were left out and are the lengths of arrays beside them."""
@@ -125,12 +139,15 @@ class _Given:
             of = None
             if isinstance(derived, Length) and not derived.path.up and len(derived.path.names) == 1:
                 of = parts.get(derived.path.names[0])
+            if self.unused(part):
+                self._values(part, self.take("column", part))
+                continue
             if of is None or of.inside < 0:
                 raise KeyError(f"the column of {part.path!r} is missing")
             self._values(part, self.np.diff(self.arrays[of.array]))
 
     def _offsets(self, node: Node) -> None:
-        found = self._integers(self.take("offsets", node.path), f"offsets of {node.path}")
+        found = self._integers(self.take("offsets", node), f"offsets of {node.path}")
         if not len(found) or found[0] != 0 or (self.np.diff(found) < 0).any():
             raise ValueError(f"offsets of {node.path} begin with 0 and never go down")
         self.counted(node.dim, prod(node.repeat), len(found) - 1, f"offsets of {node.path}")
@@ -144,20 +161,22 @@ class _Given:
 
     def _tags(self, node: Node) -> None:
         stored = self.plan.arrays[node.array]
-        found = self.np.asarray(self.take("tags", node.path)).reshape(-1)
+        found = self.np.asarray(self.take("tags", node)).reshape(-1)
         first = 1 if isinstance(node.kind, If | Optional) else 0
         wanted = "b" if first else "iu"
         if found.size and found.dtype.kind not in wanted:
             raise TypeError(f"tags of {node.path} are {_KINDS[wanted]}, not {found.dtype}")
         if found.size and not 0 <= int(found.min()) <= int(found.max()) < len(node.parts) + first:
-            raise ValueError(f"tags of {node.path} are numbers of its {len(node.parts)} cases")
+            told = f"0..{len(node.parts) - 1}, the places of its cases {', '.join(node.labels)}"
+            outside = next(tag for tag in found.tolist() if not 0 <= tag < len(node.parts))
+            raise ValueError(f"tags of {node.path} are {told}: got {outside}")
         self.counted(node.dim, stored.per, len(found), f"tags of {node.path}")
         self.arrays[node.array] = found.astype(stored.dtype)
         for number, part in enumerate(node.parts):
             self.sizes[part.dim] = int((found == number + first).sum())
 
     def _constant(self, node: Node, value: Any) -> None:
-        found = self.take("column", node.path)
+        found = self.take("column", node)
         for row, item in enumerate(self.np.asarray(found, object).reshape(-1).tolist()):
             if item != value:
                 raise Found(Fault("constant", f"[{row}].{node.path}", str(item), str(value)))
@@ -181,7 +200,7 @@ class _Given:
         try:
             return item.encode(node.kind.encoding)  # type: ignore[no-any-return]
         except UnicodeEncodeError:
-            fault = Fault("bad-text", f"{node.path} ({row})", ascii(item), node.kind.encoding)
+            fault = Fault("bad-text", self._place(node, row), ascii(item), node.kind.encoding)
             raise Found(fault) from None
 
     def _values(self, node: Node, given: Any) -> None:
@@ -213,6 +232,11 @@ class _Given:
 
     def _refuse(self, node: Node, flat: Any, outside: Any, allowed: str) -> None:
         place = int(self.np.argmax(outside))
-        row = place // max(1, self.plan.arrays[node.array].per)
-        path = inner_path(f"[{row}]", node.path) if node.dim == 0 else f"{node.path} ({place})"
-        raise Found(Fault("out-of-range", path, str(flat[place].item()), allowed))
+        raise Found(Fault("out-of-range", self._place(node, place), str(flat[place].item()), allowed))
+
+    def _place(self, node: Node, place: int) -> str:
+        """Return the path of a value by its place in the column, with the row of its record."""
+        rows = rows_of(self.plan.root, node, self.sizes[0], self.arrays.__getitem__)
+        per = prod(node.repeat)
+        path = inner_path(f"[{rows[place // per]}]", node.path)
+        return path if node.dim == 0 and per == 1 else f"{path} ({place})"

@@ -16,29 +16,20 @@ from typing import TYPE_CHECKING, Any
 from wirelock.codec.columnar import ColumnarEngine, Filled, numpy_module
 from wirelock.codec.columns import Node
 from wirelock.codec.derived import Derivation
-from wirelock.codec.floats import float_from_bits
 from wirelock.codec.locate import locate
-from wirelock.codec.members import member_of
-from wirelock.codec.template import template_of
+from wirelock.codec.paths import array_paths, choice_paths, column_paths, holds, no_path, nodes_of, rows_of
+from wirelock.codec.table_records import record_of
 from wirelock.errors import Fault
 from wirelock.layout.nodes import (
     Array,
-    Bytes,
-    Computed,
     Constant,
-    Enum,
-    Flag,
-    Flags,
-    Float,
     If,
     Layout,
     Optional,
     Select,
-    Sequence,
     Switch,
     Text,
 )
-from wirelock.layout.nodes import Mapping as Mapped
 from wirelock.layout.terms import inner_path
 
 if TYPE_CHECKING:
@@ -79,7 +70,8 @@ class Table:
 
     `table["entities.id"]` is the column of a field, a numpy array with one entry a value: an element of an
     array has an entry of its own, and `offsets("entities")` says which elements are whose. Fields inside of
-    arrays of a fixed count have a second axis, and so on. `tags` say which case of a choice there is.
+    arrays of a fixed count have a second axis, and so on. `tags` say which of its `cases` a choice is, and
+    `rows` which record each entry of a column is of.
     """
 
     def __init__(
@@ -150,12 +142,7 @@ class Table:
     @property
     def columns(self) -> tuple[str, ...]:
         """The paths of the columns that hold values, in the order of the layout."""
-        held = (node for node in self.engine.plan.root.walk())
-        return tuple(
-            dict.fromkeys(
-                node.path for node in held if node.path and _value_node(node) is node and _holds(node)
-            )
-        )
+        return column_paths(self.engine.plan.root)
 
     @property
     def derived(self) -> tuple[str, ...]:
@@ -172,34 +159,59 @@ class Table:
         return tuple(name for found in self._derivations.get(node.kind.name, ()) for name in found.names)
 
     def __getitem__(self, path: str) -> Any:
-        """Return the column of a field. Raises KeyError with the paths that there are."""
+        """Return the column of a field. Raises KeyError with the paths that are close."""
         node = self._nodes.get(path)
-        if node is not None and _holds(node):
+        if node is not None and holds(node):
             return self.values(node)
         if path in self.derived:
             return self._derive(path)
-        known = ", ".join((*self.columns, *self.derived))
-        raise KeyError(f"no column {path!r}: there are {known}")
+        raise no_path(path, "column", (*self.columns, *self.derived))
 
     def offsets(self, path: str) -> NDArray[np.int64]:
         """Return where the elements of each array at a path begin and end: an entry more than arrays.
 
-        Raises KeyError for a path that is no array whose count differs.
+        Raises KeyError for a path that is no array whose count may differ.
         """
-        for node in self.engine.plan.root.walk():
-            if node.path == path and node.inside >= 0:
-                return self.filled.arrays[node.array]  # type: ignore[no-any-return]
-        raise KeyError(f"{path!r} is no array of which the count may differ")
+        arrays = array_paths(self.engine.plan.root)
+        if path not in arrays:
+            raise no_path(path, "array of which the count may differ", arrays)
+        return self.raw(arrays[path].array)
 
     def tags(self, path: str) -> NDArray[Any]:
-        """Return which case each choice at a path is, by number; for what may be absent, whether it is there.
+        """Return which case each choice at a path is; for what may be absent, whether it is there.
 
-        Raises KeyError for a path that is no choice.
+        A case is told by its place in `cases(path)`, from 0. Raises KeyError for a path that is no choice.
         """
-        for node in self.engine.plan.root.walk():
-            if node.path == path and isinstance(node.kind, If | Optional | Switch | Select):
-                return self.array(node)
-        raise KeyError(f"{path!r} is no choice")
+        choices = choice_paths(self.engine.plan.root)
+        if path not in choices:
+            raise no_path(path, "choice", choices)
+        return self.array(choices[path])
+
+    def cases(self, path: str) -> tuple[str, ...]:
+        """Return what the cases of a choice are called in paths, in the order of the numbers in `tags`.
+
+        `cases("body")[0]` is "1" where the first case has the columns `body:1`. Raises KeyError for a path
+        that is no choice between cases.
+        """
+        choices = nodes_of(self.engine.plan.root, Switch, Select)
+        if path not in choices:
+            raise no_path(path, "choice between cases", choices)
+        return choices[path].labels
+
+    def rows(self, path: str) -> NDArray[np.int64]:
+        """Return which record of the table each entry of the column at a path is of.
+
+        The path may also be that of an array, a case or a record inside: an entry for each element, for each
+        choice that is that case. So `table["tick"][table.rows("entities.id")]` has an entry an entity, and
+        `table.rows("body:2")` are the records whose body is that case. Raises KeyError.
+        """
+        node = self._nodes.get(path)
+        if node is None and path in self.derived:
+            outer = path.rpartition(".")[0]
+            node = self._nodes[outer] if outer else self.engine.plan.root
+        if node is None:
+            raise no_path(path, "path in the record", (*self._nodes, *self.derived))
+        return rows_of(self.engine.plan.root, node, len(self), self.raw)
 
     def array(self, node: Node) -> NDArray[Any]:
         """Return the array of a node as it is seen, with an axis for each fixed count around it."""
@@ -229,10 +241,11 @@ class Table:
             return self.array(node)
         count = len(self.raw(node.array)) - 1
         found = np.empty(count, object)
-        found[:] = [self._slice(node, slot) for slot in range(count)]
+        found[:] = [self.octets_of(node, slot) for slot in range(count)]
         return found.reshape((self.filled.sizes[node.dim], *node.repeat))
 
-    def _slice(self, node: Node, slot: int) -> bytes | str:
+    def octets_of(self, node: Node, slot: int) -> bytes | str:
+        """Return the bytes or text in a slot of a node whose length may differ."""
         first, last = self.raw(node.array)[slot : slot + 2].tolist()
         octets = self.raw(node.content)[first:last].tobytes()
         return octets.decode(node.kind.encoding) if isinstance(node.kind, Text) else octets
@@ -275,53 +288,13 @@ class Table:
         return (self.record(row) for row in range(len(self)))
 
     def record(self, row: int) -> Any:
-        """Return the record of a row, made of its columns. Raises IndexError where there is none."""
+        """Return the record of a row, made of its columns.
+
+        Raises IndexError where there is none, EncodeError where a column was changed to what no record holds.
+        """
         if not -len(self) <= row < len(self):
             raise IndexError(f"row {row} of {len(self)}")
-        return self._value(self.engine.plan.root, row % len(self))
-
-    def _value(self, node: Node, slot: int) -> Any:
-        kind, names = node.kind, self.engine.names
-        match kind:
-            case Layout(name=name):
-                template = template_of(names, name)
-                found = [self._value(part, slot) for part in node.parts]
-                if template.positional:
-                    return template.make(*found)
-                return template.make(dict(zip(node.labels, found, strict=True)))
-            case Sequence():
-                return tuple(self._value(part, slot) for part in node.parts)
-            case Array(count=int(count)):
-                return tuple(self._value(node.parts[0], slot * count + at) for at in range(count))
-            case Array():
-                first, last = self.raw(node.array)[slot : slot + 2].tolist()
-                return tuple(self._value(node.parts[0], at) for at in range(first, last))
-            case If() | Optional() | Switch() | Select():
-                return self._chosen(node, slot)
-            case Constant(value=value):
-                return value
-            case Enum(name=name) | Flags(name=name):
-                return member_of(names[name], self.raw(node.array)[slot].item())
-            case Mapped(members=members):
-                number = self.raw(node.array)[slot].item()
-                return next(key for key, raw in members if raw == number)
-            case Float(bits=bits):
-                return float_from_bits(self.raw(node.array)[slot].item(), bits)
-            case Flag() | Computed(boolean=True):
-                return bool(self.raw(node.array)[slot])
-            case Bytes(length=int(length)):
-                return self.raw(node.array)[slot * length : (slot + 1) * length].tobytes()
-        if node.content >= 0:
-            return self._slice(node, slot)
-        return None if node.array < 0 else self.raw(node.array)[slot].item()
-
-    def _chosen(self, node: Node, slot: int) -> Any:
-        tag = int(self.raw(node.array)[slot])
-        if isinstance(node.kind, If | Optional):
-            if not tag:
-                return None
-            tag = 0
-        return self._value(node.parts[tag], int(self.rank(node)[slot]))
+        return record_of(self, row % len(self))
 
     @cached_property
     def _ranks(self) -> dict[int, NDArray[np.int64]]:
@@ -347,10 +320,3 @@ def _value_node(node: Node) -> Node:
     while isinstance(node.kind, If | Optional | Array):
         node = node.parts[0]
     return node
-
-
-def _holds(node: Node) -> bool:
-    """Whether a node is a column of values."""
-    if isinstance(node.kind, Layout | Sequence | Switch | Select | Array | If | Optional):
-        return False
-    return node.array >= 0 or isinstance(node.kind, Constant)
