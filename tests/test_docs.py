@@ -66,6 +66,13 @@ def test_tables_of_the_documents_are_read_as_shown(page: str, heading: str, tmp_
         assert run.stdout == shown, run.stderr
 
 
+def test_decoding_in_python_prints_what_the_page_shows() -> None:
+    section = (ROOT / "docs/decode.md").read_text("utf-8").split("\n## In Python\n")[1]
+    source, shown = re.findall(r"```(?:python|text)\n(.*?)```", section, re.S)
+    run = subprocess.run([sys.executable, "-c", source], cwd=ROOT, capture_output=True, text=True)
+    assert run.stdout == shown, run.stderr
+
+
 def test_the_bounds_of_tables_are_those_in_the_code() -> None:
     page = (ROOT / "docs/decode.md").read_text("utf-8")
     assert f"at most {BATCH_ROWS} records, or those of {BATCH_BYTES >> 10} KiB of payload" in page

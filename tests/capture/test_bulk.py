@@ -74,6 +74,9 @@ def session(seed: int) -> bytes:
     return b"".join(parts)
 
 
+ENDS = [("sources", "source_ports", "source"), ("destinations", "destination_ports", "destination")]
+
+
 def one_by_one(data: bytes, registry: Registry, selection: Selection) -> Any:
     summary, rows, faults, problem = Summary(), defaultdict(list), [], None
     try:
@@ -96,9 +99,13 @@ def at_once(data: bytes, registry: Registry, selection: Selection, workers: int)
                 datagrams = map(found.block.datagram, found.rows.tolist())
                 label = found.protocol.label(found.version)
                 rows[label] += zip(datagrams, found.table, strict=True)
-                assert found.packets.tolist() == [it.packet for it, _ in rows[label][-len(found) :]]
+                mine = [datagram for datagram, _ in rows[label][-len(found) :]]
+                assert found.packets.tolist() == [it.packet for it in mine]
+                for ends, ports, end in ENDS:
+                    assert getattr(found, ends).tolist() == [getattr(it, end) for it in mine]
+                    assert getattr(found, ports).tolist() == [getattr(it, f"{end}_port") for it in mine]
                 times = found.times.astype("i8").tolist()
-                for time, (datagram, _) in zip(times, rows[label][-len(found) :], strict=True):
+                for time, datagram in zip(times, mine, strict=True):
                     known = datagram.time_ns is not None and datagram.time_ns < 1 << 63
                     assert time == (datagram.time_ns if known else -(1 << 63))
     except CaptureError as error:
@@ -139,6 +146,25 @@ def test_parts_one_by_one_are_decode(name: str) -> None:
             for part in decode_columns(io.BytesIO(data), *SELECTIONS[name]):
                 found[1] += part.items()
         assert found[0] == found[1]
+
+
+def test_what_to_decode_and_what_is_counted_may_be_left_out() -> None:
+    capture = FIXTURES[0].with_name("session.pcapng")
+    found = list(decode(capture, PROTOCOLS))
+    assert found == list(decode(capture, PROTOCOLS, Selection(), Summary())) and len(found) > 300
+    assert sum(
+        len(records) for part in decode_columns(capture, PROTOCOLS) for records in part.records
+    ) == sum(isinstance(item, Row) for item in found)
+
+
+def test_what_is_shown_of_a_part_is_short() -> None:
+    (part,) = decode_columns(FIXTURES[0].with_name("session.pcapng"), PROTOCOLS)
+    shown = [repr(part), *map(repr, part.records), repr(part.records[0].block)]
+    assert all(len(text) < 100 for text in shown), shown
+    label = part.records[0].protocol.label(part.records[0].version)
+    assert shown[0].startswith(f"<Part: {label}: {len(part.records[0])}")
+    assert shown[0].endswith(f"; {len(part.faults)} faults>")
+    assert shown[1] == f"<Records of {label}: {len(part.records[0])}>"
 
 
 def test_closing_early_ends_the_thread() -> None:

@@ -52,19 +52,23 @@ class Block:
     def __len__(self) -> int:
         return len(self.numbers)
 
+    def __repr__(self) -> str:
+        return f"<Block of {len(self)} datagrams, {len(self.others)} others>"
+
     @property
     def ports(self) -> tuple[Any, Any]:
         """The ports of all rows: source, destination."""
-        np, found = numpy_module(), []
-        for which in (0, 1):
-            plain = self.networks >= 0
-            at = np.where(plain, self.starts - 8 + 2 * which, 0)
-            ports = self.data[at].astype("u2") << 8 | self.data[at + 1] if len(self.data) > 1 else at * 0
-            ports = ports.astype("u2")
-            for row, datagram in self.odd.items():
-                ports[row] = datagram.destination_port if which else datagram.source_port
-            found.append(ports)
-        return found[0], found[1]
+        return self.ports_of(0), self.ports_of(1)
+
+    def ports_of(self, which: int) -> Any:
+        """Return the port of each row, source (0) or destination (1)."""
+        np = numpy_module()
+        at = np.where(self.networks >= 0, self.starts - 8 + 2 * which, 0)
+        ports = self.data[at].astype("u2") << 8 | self.data[at + 1] if len(self.data) > 1 else at * 0
+        ports = ports.astype("u2")
+        for row, datagram in self.odd.items():
+            ports[row] = datagram.destination_port if which else datagram.source_port
+        return ports
 
     def addresses(self, which: int) -> tuple[Any, list[str]]:
         """Return the number of each row's address, source (0) or destination (1), and all texts by number."""

@@ -35,8 +35,10 @@ from wirelock.schema.registry import Protocol, Registry
 if TYPE_CHECKING:
     from wirelock.codec.table import Table
 
-__all__ = ["WORTH", "Part", "Records", "can_decode", "decode_columns"]
+__all__ = ["DESTINATION", "SOURCE", "WORTH", "Part", "Records", "can_decode", "decode_columns"]
 
+SOURCE: Final = 0
+DESTINATION: Final = 1
 WORTH: Final = 1 << 24
 """The bytes of a file from which on compiled code is worth its start; by then it may even be compiled."""
 
@@ -58,7 +60,8 @@ def can_decode(registry: Registry, selection: Selection) -> bool:
 class Records:
     """The records of one version in a part of a capture: `table` has their columns.
 
-    `rows` says which row of `block` brought each record, so that `block.numbers[rows]` are their packets.
+    What else is known of each, its packet, time, addresses and ports, are columns beside them. `rows` says
+    which row of `block` brought each record.
     """
 
     protocol: Protocol
@@ -69,6 +72,9 @@ class Records:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"<Records of {self.protocol.label(self.version)}: {len(self)}>"
 
     @property
     def packets(self) -> Any:
@@ -91,6 +97,35 @@ class Records:
         times[~self.block.timed[self.rows]] = np.datetime64("NaT")
         return times
 
+    @property
+    def sources(self) -> Any:
+        """The address that sent each record, as text."""
+        return self._texts(SOURCE)
+
+    @property
+    def destinations(self) -> Any:
+        """The address that each record was sent to, as text."""
+        return self._texts(DESTINATION)
+
+    @property
+    def source_ports(self) -> Any:
+        """The port that sent each record, uint16."""
+        return self.block.ports_of(SOURCE)[self.rows]
+
+    @property
+    def destination_ports(self) -> Any:
+        """The port that each record was sent to, uint16."""
+        return self.block.ports_of(DESTINATION)[self.rows]
+
+    def addresses(self, which: int) -> tuple[Any, list[str]]:
+        """Return the number of each record's address, SOURCE or DESTINATION, and all texts by number."""
+        numbers, texts = self.block.addresses(which)
+        return numbers[self.rows], texts
+
+    def _texts(self, which: int) -> Any:
+        numbers, texts = self.addresses(which)
+        return numpy_module().array(texts, object)[numbers]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
@@ -99,6 +134,12 @@ class Part:
     records: tuple[Records, ...]
     faults: tuple[FaultRow, ...]
     _decoder: _Decoder
+
+    def __repr__(self) -> str:
+        found = (
+            ", ".join(f"{it.protocol.label(it.version)}: {len(it)}" for it in self.records) or "no records"
+        )
+        return f"<Part: {found}; {len(self.faults)} faults>"
 
     def items(self) -> Iterator[Row | FaultRow]:
         """Yield the same one by one, as `decode` does: records are read again."""

@@ -146,16 +146,18 @@ class Summary:
 def decode(
     capture: Path | BinaryIO,
     registry: Registry,
-    selection: Selection,
-    summary: Summary,
+    selection: Selection | None = None,
+    summary: Summary | None = None,
     name: str | None = None,
     seen: Callable[[Packet], None] | None = None,
 ) -> Iterator[Row | FaultRow]:
     """Yield the rows and faults of one capture, and keep the summary.
 
-    `name` stands for the file in rows; `seen` is called with every packet before what came of it is yielded.
+    Without a `selection` every datagram is read that has a tag of the registry's. `name` stands for the file in rows; `seen` is called with every packet before what came of it is yielded.
     Raises CaptureError where the file is no capture.
     """
+    selection = selection or Selection()
+    summary = Summary() if summary is None else summary
     file = name or (os.fspath(capture) if isinstance(capture, Path) else "-")
     counts = Counts()
     try:

@@ -9,15 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from wirelock.codec.columnar import numpy_module
 from wirelock.codec.columns import Node
 from wirelock.layout.nodes import Array, Constant, If, Layout, Optional, Select, Sequence, Switch
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 __all__ = ["array_paths", "choice_paths", "column_paths", "holds", "no_path", "nodes_of", "rows_of"]
 
@@ -67,10 +63,10 @@ def no_path(path: str, what: str, known: Collection[str]) -> KeyError:
     return KeyError(f"{path!r} is no {what}: there are {listed}{more}")
 
 
-def rows_of(root: Node, wanted: Node, count: int, raw: Callable[[int], Any]) -> NDArray[np.int64]:
+def rows_of(root: Node, wanted: Node, count: int, raw: Callable[[int], Any]) -> Any:
     """Return the record of each entry of a node's columns; `raw` gives the arrays of the plan by number."""
     np = numpy_module()
-    found: Any = np.arange(count)
+    found = np.arange(count)
     for node, number in _way(root, wanted):
         if node.parts[number].dim == node.dim:
             continue
@@ -80,7 +76,7 @@ def rows_of(root: Node, wanted: Node, count: int, raw: Callable[[int], Any]) -> 
         else:
             first = 1 if isinstance(node.kind, If | Optional) else 0
             found = found[raw(node.array) == number + first]
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _way(node: Node, wanted: Node) -> list[tuple[Node, int]]:

@@ -211,7 +211,7 @@ class Table:
             node = self._nodes[outer] if outer else self.engine.plan.root
         if node is None:
             raise no_path(path, "path in the record", (*self._nodes, *self.derived))
-        return rows_of(self.engine.plan.root, node, len(self), self.raw)
+        return rows_of(self.engine.plan.root, node, len(self), self.raw)  # type: ignore[no-any-return]
 
     def array(self, node: Node) -> NDArray[Any]:
         """Return the array of a node as it is seen, with an axis for each fixed count around it."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from wirelock.capture.bulk import Records
+from wirelock.capture.bulk import DESTINATION, SOURCE, Records
 from wirelock.codec.arrow import arrow_struct
 
 __all__ = ["columns_batch"]
@@ -32,7 +32,6 @@ class _Cells:
     def __init__(self, records: Records, file: str) -> None:
         self._records = records
         self._file = file
-        self._ports = records.block.ports
 
     def of(self, name: str) -> Any:
         records = self._records
@@ -47,10 +46,12 @@ class _Cells:
                 # A mask makes pyarrow look for pandas, every time where that is not installed.
                 return pa.array(records.block.times[rows], mask=None if timed.all() else ~timed)
             case "source" | "destination":
-                numbers, texts = records.block.addresses(int(name == "destination"))
-                return pa.array(texts, pa.string()).take(pa.array(numbers[rows]))
-            case "source_port" | "destination_port":
-                return self._ports[name == "destination_port"][rows]
+                numbers, texts = records.addresses(DESTINATION if name == "destination" else SOURCE)
+                return pa.array(texts, pa.string()).take(pa.array(numbers))
+            case "source_port":
+                return records.source_ports
+            case "destination_port":
+                return records.destination_ports
             case "protocol":
                 return pa.repeat(pa.scalar(records.protocol.name), count)
             case "version" | "sent_version":
