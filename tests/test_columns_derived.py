@@ -79,3 +79,24 @@ def test_what_a_function_of_columns_must_not_return(names: Any, function: Any, t
         with pytest.raises(SchemaError, match=r"^R\.more: " + (told if "function" in told else f".*{told}")):
             ask()
     assert table["a"].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        (
+            lambda a: a if len(a) else a / 2,
+            "R.more: the function returns int64 here, but float64 for no values",
+        ),
+        (
+            lambda a: a - a.min(),
+            "R.more: the function raises ValueError: zero-size array .* arrays of 0 values",
+        ),
+    ],
+)
+def test_columns_of_a_table_of_arrow_have_one_type(function: Any, told: str) -> None:
+    method = staticmethod(columns("x")(function))
+    table = make("R", Struct("a" / Int16ul), {"a": int}, more=method).parse_many(bytes(6))
+    assert table["x"].tolist() == [0, 0, 0]
+    with pytest.raises(SchemaError, match=told):
+        table.to_arrow(derived=True)

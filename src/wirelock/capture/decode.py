@@ -153,7 +153,8 @@ def decode(
 ) -> Iterator[Row | FaultRow]:
     """Yield the rows and faults of one capture, and keep the summary.
 
-    Without a `selection` every datagram is read that has a tag of the registry's. `name` stands for the file in rows; `seen` is called with every packet before what came of it is yielded.
+    Without a `selection` every datagram is read that has a tag of the registry's. `name` stands for the file
+    in rows; `seen` is called with every packet before what came of it is yielded.
     Raises CaptureError where the file is no capture.
     """
     selection = selection or Selection()

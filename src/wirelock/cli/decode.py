@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 @outputs.version_option
 @outputs.allow_option
 @outputs.explode_option
+@outputs.derived_option
 @click.option("--strict", is_flag=True, help="Exit with 1 if there is any fault.")
 @protocols_option
 def command(
@@ -75,6 +76,7 @@ def command(
     wanted: str | None,
     allow: tuple[str, ...],
     array: str | None,
+    derived: bool,
     strict: bool,
     protocols: str | None,
 ) -> int:
@@ -89,7 +91,7 @@ def command(
     registry = project_of(protocols).load()
     selection = selection_of(registry, as_version, ports, skip, tunnels)
     refuse_folders(captures)
-    shaping = outputs.shaping_of(registry, selection, wanted, allow, array)
+    shaping = outputs.shaping_of(registry, selection, wanted, allow, array, derived)
     rows_to = None if target is None or str(target) == "-" else target
     form = form or outputs.format_of(rows_to, "table")
     outputs.check_targets(captures, rows_to, form, shaping, fault_target)
@@ -169,7 +171,8 @@ def columnar(path: Path, registry: Registry, selection: Selection, rows: RowSink
         return False
     from wirelock.capture import bulk
 
-    large = str(path) == "-" or not path.is_file() or path.stat().st_size >= bulk.WORTH
+    derived = getattr(rows, "derived", False)
+    large = derived or str(path) == "-" or not path.is_file() or path.stat().st_size >= bulk.WORTH
     if large:
         _tell_of_compiling()
     return large and bulk.can_decode(registry, selection)

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from wirelock.schema.registry import Protocol, Registry
 
 __all__ = [
-    "FORMATS", "Shaping", "allow_option", "check_targets", "explode_option", "fault_sink", "files_written",
-    "format_of",
-    "row_sink", "shaping_of", "version_option",
+    "FORMATS", "Shaping", "allow_option", "check_targets", "derived_option", "explode_option", "fault_sink",
+    "files_written", "format_of", "row_sink", "shaping_of", "version_option",
 ]  # fmt: skip
 
 FORMATS: Final = ("table", "jsonl", "csv", "parquet", "arrow")
@@ -49,6 +48,11 @@ explode_option = click.option(
     metavar="FIELD",
     help="A flat row for each element of an array, such as entities, or entities[].items.",
 )
+derived_option = click.option(
+    "--derived",
+    is_flag=True,
+    help="The columns that records declare too, such as quaternions; of Parquet and Arrow.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +61,14 @@ class Shaping:
 
     `versions` has the version to which all records of a protocol are brought, None to leave them as they
     are; `allow` what may be lost on the way; `lists` the names of the arrays that are taken apart. `shapes`
-    are the versions of protocols that can come out.
+    are the versions of protocols that can come out. `derived`: with the columns that records declare.
     """
 
     shapes: tuple[tuple[Protocol, int], ...]
     versions: dict[str, int] | None = None
     allow: tuple[str, ...] = ()
     lists: tuple[str, ...] = ()
+    derived: bool = False
 
     def keeps(self, protocol: Protocol, version: int) -> bool:
         """Whether records of a version stay what they are."""
@@ -71,7 +76,12 @@ class Shaping:
 
 
 def shaping_of(
-    registry: Registry, selection: Selection, wanted: str | None, allow: tuple[str, ...], array: str | None
+    registry: Registry,
+    selection: Selection,
+    wanted: str | None,
+    allow: tuple[str, ...],
+    array: str | None,
+    derived: bool,
 ) -> Shaping:
     """Return what the options ask for. Raises click.UsageError for what no protocol has."""
     from wirelock.capture.explode import arrays_in, lists_on
@@ -94,7 +104,7 @@ def shaping_of(
     if array is not None and array not in arrays:
         known = f"there are {', '.join(arrays)}" if arrays else "there are none"
         raise click.UsageError(f"no record has an array {array!r}: {known}")
-    return Shaping(tuple(shapes), versions, allow, () if array is None else lists_on(array))
+    return Shaping(tuple(shapes), versions, allow, () if array is None else lists_on(array), derived)
 
 
 def _version(protocol: Protocol, wanted: str) -> int:
@@ -129,6 +139,8 @@ def check_targets(
     Raises click.UsageError.
     """
     rows_to = [] if target is None else [target]
+    if shaping.derived:
+        _check_derived(shaping, form)
     if form in _BINARY:
         if target is None:
             raise click.UsageError(f"{form} goes into files: give -o FILE")
@@ -148,6 +160,25 @@ def check_targets(
         special = path.exists() and not path.is_file()
         if faults_to and _same(path, faults_to[0]) and not special:
             raise click.UsageError(f"{path} cannot take both rows and faults: give two files")
+
+
+def _check_derived(shaping: Shaping, form: str) -> None:
+    """Refuse derived columns where none can be. Raises click.UsageError, ClickException without the extra."""
+    from wirelock.schema.columns import declares_columns, engine_of
+    from wirelock.schema.record import wire_of
+
+    if form not in _BINARY:
+        raise click.UsageError("--derived makes columns of Parquet and Arrow: give -o FILE.parquet or .arrow")
+    wires = [wire_of(protocol.versions[version]) for protocol, version in shaping.shapes]
+    declaring = list(filter(declares_columns, wires))
+    if not declaring:
+        names = ", ".join(dict.fromkeys(protocol.name for protocol, _ in shaping.shapes))
+        raise click.UsageError(f"--derived: no record of {names} declares columns with @columns")
+    try:
+        for wire in declaring:
+            engine_of(wire)
+    except ImportError as problem:
+        raise click.ClickException(str(problem)) from None
 
 
 def _same(one: Path, other: Path) -> bool:
@@ -179,6 +210,7 @@ def row_sink(
                 many_files=many_files,
                 upgraded=shaping.versions is not None,
                 lists=shaping.lists,
+                derived=shaping.derived,
                 always=one,
             )
         )

@@ -48,9 +48,9 @@ def arrow_table(table: Table, *, derived: bool) -> pyarrow.Table:
     return pyarrow.Table.from_arrays(columns, schema=pyarrow.schema(fields, metadata))
 
 
-def arrow_struct(table: Table) -> pyarrow.Array:
-    """Return the records of a table as one array, without derived columns, of the type of their layout."""
-    return _Converter(table, False).array(table.engine.plan.root, len(table), sure=True)
+def arrow_struct(table: Table, *, derived: bool = False) -> pyarrow.Array:
+    """Return the records of a table as one array, of the type of their layout and what is `derived`."""
+    return _Converter(table, derived).array(table.engine.plan.root, len(table), sure=True)
 
 
 class _Converter:

@@ -124,6 +124,8 @@ class ColumnarEngine:
         self.compiled = compiled
         self.arrow: dict[tuple[int, bool, str], Any] = {}
         """What Arrow calls the types of the plan's nodes, once somebody asked."""
+        self.derived: dict[tuple[int, str], Any] = {}
+        """The types of derived columns by node and function, once somebody asked."""
         self.flat = is_flat(layout)
         size = size_of(layout)
         self.size = size.lowest // 8 if self.flat else None

@@ -31,12 +31,12 @@ class Derivation:
     function: Callable[..., Any]
 
     def compute(self, columns: Iterable[Any]) -> dict[str, Any]:
-        """Return a row of values a name, from the columns of the fields, with as many entries each.
+        """Return a row of values a name, from rows of the values of the fields, of one length.
 
         Raises SchemaError where the function fails, or returns anything but one array of numbers of shape
         (n, number of names), or (n,) for one name. What it raises of wirelock's own errors is let through.
         """
-        given = [_widened(column.reshape(-1)) for column in columns]
+        given = [_widened(column) for column in columns]
         count = len(given[0])
         try:
             found = self.function(*given)
@@ -49,6 +49,13 @@ class Derivation:
         if found.ndim == 1:
             return {self.names[0]: found}
         return {name: found[:, at] for at, name in enumerate(self.names)}
+
+    def check_type(self, found: dict[str, Any], wanted: Any) -> None:
+        """Raise SchemaError where columns are not of the type that the function gives for no values."""
+        given = next(iter(found.values())).dtype
+        if given != wanted:
+            told = f"the function returns {given} here, but {wanted} for no values"
+            raise SchemaError(self.where, told, "return one type whatever the values are: .astype")
 
     def _check(self, found: Any, count: int) -> None:
         np = numpy_module()

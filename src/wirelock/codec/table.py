@@ -261,14 +261,27 @@ class Table:
         raise AssertionError(f"{path} is not derived")
 
     def _computed(self, node: Node, derivation: Derivation) -> dict[str, Any]:
-        return derivation.compute(self[inner_path(node.path, name)] for name in derivation.fields)
+        return derivation.compute(self._given(node, derivation))
+
+    def _given(self, node: Node, derivation: Derivation) -> list[Any]:
+        return [self[inner_path(node.path, name)].reshape(-1) for name in derivation.fields]
 
     def derivations(self, node: Node) -> dict[str, Any]:
-        """Return all derived columns of a record in the plan, by name, as rows; each function runs once."""
+        """Return all derived columns of a record in the plan, by name, as rows; each function runs once.
+
+        Their types are the same in all tables of the engine: those that the functions give for no values.
+        Raises SchemaError for a function that gives others.
+        """
         found: dict[str, Any] = {}
         assert isinstance(node.kind, Layout)
         for derivation in self._derivations.get(node.kind.name, ()):
-            found |= self._computed(node, derivation)
+            computed = self._computed(node, derivation)
+            key = id(node), derivation.where
+            if key not in self.engine.derived:
+                none = derivation.compute([column[:0] for column in self._given(node, derivation)])
+                self.engine.derived[key] = next(iter(none.values())).dtype
+            derivation.check_type(computed, self.engine.derived[key])
+            found |= computed
         return found
 
     def to_arrow(self, *, derived: bool = False) -> pyarrow.Table:

@@ -116,6 +116,24 @@ def table_of(wire: Wire, data: Any, filled: Any, *, exact: bool) -> Table:
     return Table(engine_of(wire), data, filled, exact=exact, derivations=_derivations(wire))
 
 
+def declares_columns(wire: Wire) -> bool:
+    """Whether a record, or one inside of it, has functions that derive columns."""
+    templates = (template for template in wire.names.values() if isinstance(template, Template))
+    return any(template.record.__wirelock__.derivations for template in templates)  # type: ignore[attr-defined]
+
+
+def read_each(wire: Wire, octets: Sequence[bytes]) -> Table:
+    """Return records of whole bytes each as a table: those that are bad are not in it."""
+    from wirelock.codec.columnar import numpy_module
+
+    np = numpy_module()
+    data = b"".join(octets)
+    stops = np.cumsum([len(one) for one in octets], dtype="i8")
+    starts = np.append(np.zeros(1, "i8"), stops)[:-1]
+    filled, _ = engine_of(wire).packets(data, starts, stops)
+    return table_of(wire, data, filled, exact=True)
+
+
 def parse_many(wire: Wire, data: Buffer) -> Table:
     """Return the records that lie one behind the other in a buffer: see Record.parse_many."""
     engine = engine_of(wire)

@@ -15,9 +15,9 @@ from wirelock.codec.arrow import arrow_struct
 __all__ = ["columns_batch"]
 
 
-def columns_batch(schema: pa.Schema, records: Records, file: str) -> pa.RecordBatch:
+def columns_batch(schema: pa.Schema, records: Records, file: str, *, derived: bool = False) -> pa.RecordBatch:
     """Return the records as rows of a schema of row_schema, in the version that was sent."""
-    cells = _Cells(records, file)
+    cells = _Cells(records, file, derived)
     arrays = []
     for field in schema:
         found = cells.of(field.name)
@@ -29,8 +29,9 @@ def columns_batch(schema: pa.Schema, records: Records, file: str) -> pa.RecordBa
 class _Cells:
     """The columns of records by name."""
 
-    def __init__(self, records: Records, file: str) -> None:
+    def __init__(self, records: Records, file: str, derived: bool) -> None:
         self._records = records
+        self._derived = derived
         self._file = file
 
     def of(self, name: str) -> Any:
@@ -56,4 +57,4 @@ class _Cells:
                 return pa.repeat(pa.scalar(records.protocol.name), count)
             case "version" | "sent_version":
                 return pa.repeat(pa.scalar(records.version, pa.int64()), count)
-        return arrow_struct(records.table)
+        return arrow_struct(records.table, derived=self._derived)

@@ -22,7 +22,10 @@ from wirelock.capture.arrow.files import Groups, TableFile
 from wirelock.capture.arrow.origin import columns_batch
 from wirelock.capture.decode import FaultRow, Row
 from wirelock.capture.sinks import fault_cells
+from wirelock.codec.arrow import arrow_struct
 from wirelock.codec.arrow_types import type_of
+from wirelock.schema.columns import declares_columns, read_each
+from wirelock.schema.record import wire_of
 from wirelock.schema.registry import Protocol
 
 if TYPE_CHECKING:
@@ -46,16 +49,24 @@ Open: TypeAlias = Callable[[Path], AbstractContextManager[BinaryIO]]
 # -- schemas
 
 
-def row_schema(protocol: Protocol, version: int, *, many_files: bool, upgraded: bool) -> pa.Schema:
-    """Return the columns of a version's table; `upgraded` adds the version that was sent."""
-    layout = protocol.layout(version)
+def row_schema(
+    protocol: Protocol, version: int, *, many_files: bool, upgraded: bool, derived: bool = False
+) -> pa.Schema:
+    """Return the columns of a version's table.
+
+    `upgraded` adds the version that was sent, `derived` the columns that records declare: their types are
+    those that the functions give for no values.
+    """
+    wire = wire_of(protocol.versions[version])
+    computed = derived and declares_columns(wire)
+    record = arrow_struct(read_each(wire, ()), derived=True).type if computed else type_of(wire.layout)
     return pa.schema(
         [
             *_origin_fields(many_files, sure=True),
             pa.field("protocol", pa.string(), nullable=False),
             pa.field("version", pa.int64(), nullable=False),
             *([pa.field("sent_version", pa.int64(), nullable=False)] if upgraded else []),
-            pa.field("record", type_of(layout), nullable=False),
+            pa.field("record", record, nullable=False),
         ],
         metadata={
             "wirelock.protocol": protocol.name,
@@ -96,8 +107,8 @@ def _origin_fields(many_files: bool, sure: bool) -> Iterator[pa.Field]:
 # -- batches
 
 
-def _batch(schema: pa.Schema, rows: list[Row]) -> pa.RecordBatch:
-    """Return rows of one version as a batch."""
+def _batch(schema: pa.Schema, rows: list[Row], derived: bool) -> pa.RecordBatch:
+    """Return rows of one version as a batch; records with derived columns are built and read as columns."""
     datagrams = [row.datagram for row in rows]
     cells: dict[str, list[Any]] = {
         "file": [_shown(row.file) for row in rows],
@@ -111,8 +122,11 @@ def _batch(schema: pa.Schema, rows: list[Row]) -> pa.RecordBatch:
         "version": [row.parsed.version for row in rows],
         "sent_version": [row.sent_version for row in rows],
     }
-    first = rows[0].parsed
-    records = column_of(first.protocol.layout(first.version), [row.record for row in rows])
+    wire = wire_of(type(rows[0].record))
+    if derived and declares_columns(wire):
+        records = arrow_struct(read_each(wire, [row.record.build() for row in rows]), derived=True)
+    else:
+        records = column_of(wire.layout, [row.record for row in rows])
     arrays = [
         records if name == "record" else pa.array(cells[name], schema.field(name).type)
         for name in schema.names
@@ -136,8 +150,9 @@ class RowTables:
     """Takes rows, and writes a file for each version of a protocol that occurs.
 
     `name_of` gives the file of a shape and `open_file` opens it. With `lists`, tables are flat and have a row
-    for each element of the arrays of these names, one inside of the other. `always` is a shape whose file
-    is written even if there are no rows. With `threads` a group of rows is written while the next one is
+    for each element of the arrays of these names, one inside of the other. `derived` adds the columns that
+    records declare, which takes the columnar engine. `always` is a shape whose file is written even if there
+    are no rows. With `threads` a group of rows is written while the next one is
     gathered. A context manager: the files are there if its block ends without an exception.
     """
 
@@ -150,11 +165,13 @@ class RowTables:
         many_files: bool,
         upgraded: bool,
         lists: Sequence[str] = (),
+        derived: bool = False,
         always: Shape | None = None,
         threads: bool = True,
     ) -> None:
         self._name_of, self._open, self._form = name_of, open_file, form
-        self._how = {"many_files": many_files, "upgraded": upgraded}
+        self._how = {"many_files": many_files, "upgraded": upgraded, "derived": derived}
+        self.derived = derived
         self._lists = lists
         self._tables: dict[tuple[str, int], _Table] = {}
         self._stack = ExitStack()
@@ -204,16 +221,18 @@ class RowTables:
             schema = row_schema(protocol, version, **self._how)
             stored = exploded_schema(schema, self._lists) if self._lists else schema
             file = self._stack.enter_context(TableFile(stream, self._form, stored, threads=self._threads))
-            self._tables[key] = _Table(path, file, schema, self._lists)
+            self._tables[key] = _Table(path, file, schema, self._lists, self.derived)
         return self._tables[key]
 
 
 class _Table:
     """A file and the rows that are on their way to it."""
 
-    def __init__(self, path: Path, file: TableFile, schema: pa.Schema, lists: Sequence[str]) -> None:
+    def __init__(
+        self, path: Path, file: TableFile, schema: pa.Schema, lists: Sequence[str], derived: bool
+    ) -> None:
         self.path, self.file = path, file
-        self._schema, self._lists = schema, lists
+        self._schema, self._lists, self._derived = schema, lists, derived
         self._groups = Groups()
         self._rows: list[Row] = []
         self._sizes: list[int] = []
@@ -230,11 +249,12 @@ class _Table:
 
     def add_columns(self, records: Records, file: str) -> None:
         self.flush()
-        self._write(columns_batch(self._schema, records, _shown(file)), records.sizes)
+        batch = columns_batch(self._schema, records, _shown(file), derived=self._derived)
+        self._write(batch, records.sizes)
 
     def flush(self) -> None:
         if self._rows:
-            batch, sizes = _batch(self._schema, self._rows), self._sizes
+            batch, sizes = _batch(self._schema, self._rows, self._derived), self._sizes
             self._rows, self._sizes, self._bytes = [], [], 0
             self._write(batch, sizes)
 
