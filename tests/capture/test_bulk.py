@@ -175,13 +175,15 @@ def test_closing_early_ends_the_thread() -> None:
     assert summary.files == 1
 
 
-def files_of(data: bytes, columns: bool, form: str, lists: tuple[str, ...]) -> dict[str, bytes]:
+def files_of(
+    data: bytes, columns: bool, form: str, lists: tuple[str, ...], derived: bool
+) -> dict[str, bytes]:
     """Return the files that a capture comes to, from columns or record by record."""
     streams: dict[str, io.BytesIO] = defaultdict(io.BytesIO)
     tables = RowTables(
         lambda shape: Path(shape[0].label(shape[1])),
         lambda path: contextlib.nullcontext(streams[path.name]),
-        form, many_files=True, upgraded=False, lists=lists,
+        form, many_files=True, upgraded=False, lists=lists, derived=derived,
     )  # fmt: skip
     with tables, FaultTable(streams["faults"], form) as faults:
         if columns:
@@ -196,10 +198,13 @@ def files_of(data: bytes, columns: bool, form: str, lists: tuple[str, ...]) -> d
     return {name: stream.getvalue() for name, stream in streams.items()}
 
 
+@pytest.mark.parametrize("derived", [False, True])
 @pytest.mark.parametrize("lists", [(), ("record.entities",)])
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
-def test_files_are_the_same_to_the_byte(form: str, lists: tuple[str, ...], monkeypatch: Any) -> None:
+def test_files_are_the_same_to_the_byte(
+    form: str, lists: tuple[str, ...], derived: bool, monkeypatch: Any
+) -> None:
     monkeypatch.setattr("wirelock.capture.arrow.files.GROUP_ROWS", 7)
     monkeypatch.setattr("wirelock.capture.arrow.files.GROUP_BYTES", 300)
     for data in (*map(session, range(4)), FIXTURES[-1].read_bytes()):
-        assert files_of(data, True, form, lists) == files_of(data, False, form, lists)
+        assert files_of(data, True, form, lists, derived) == files_of(data, False, form, lists, derived)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import duckdb
+import numpy as np
 import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,11 +17,13 @@ import pytest
 from click.testing import CliRunner
 
 from protocol import PROTOCOLS
+from protocol.rotation.v3 import BITS
 from protocol.snapshot.migrations import COMPONENTS
 from tests.capture.capture_writer import ethernet, ipv4, pcap, udp
 from tests.cli.command import (
     COMMAND,
     ENVIRONMENT,
+    PINGS,
     ROOT,
     SESSION,
     V1,
@@ -32,12 +35,14 @@ from tests.cli.command import (
     session,
     shell,
     write,
+    write_project,
 )
 from tests.cli.test_cli_output import MEASURE
 from wirelock.capture.arrow.files import Groups, TableFile
 from wirelock.capture.bulk import WORTH
 from wirelock.cli.decode import command
 from wirelock.codec.arrow_types import schema_of
+from wirelock.quaternion import decode
 
 SNAPSHOT = PROTOCOLS["snapshot"]
 
@@ -58,8 +63,12 @@ def with_polars(path):
     return frame.with_columns(polars.col("time").dt.timestamp("ns")).to_dicts()
 
 
+def table_of(path):
+    return pq.read_table(path) if path.suffix == ".parquet" else pa.ipc.open_file(path).read_all()
+
+
 def with_pyarrow(path):
-    table = pq.read_table(path) if path.suffix == ".parquet" else pa.ipc.open_file(path).read_all()
+    table = table_of(path)
     return table.set_column(
         table.schema.get_field_index("time"), "time", table["time"].cast(pa.int64())
     ).to_pylist()
@@ -321,6 +330,110 @@ def test_without_pyarrow_one_line_says_what_to_install(tmp_path):
     write(tmp_path / "pyarrow.py", "raise ImportError('no pyarrow', name='pyarrow')")
     outcome = run("decode", SESSION, "-o", tmp_path / "r.parquet", PYTHONPATH=f"{tmp_path}:{ROOT / 'src'}")
     refused(outcome, "pip install 'wirelock[tables]'")
+
+
+# -- columns that records declare
+
+ROTATION = "record.entities.rotation."
+TURNED = {
+    "as they are": ([], ["snapshot-v1.", "snapshot-v2."]),
+    "brought to one version": (["--as-version", "3", *(f"--allow={name}" for name in COMPONENTS)], [""]),
+    "some of them changed": (["--as-version", "2"], [""]),
+}
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow"])
+@pytest.mark.parametrize(("options", "names"), TURNED.values(), ids=TURNED)
+def test_derived_columns_are_those_of_each_record(tmp_path, suffix, options, names):
+    """Bit for bit, in structs and flat, beside the columns that there are without them."""
+    shapes = {
+        "": [],
+        "flat.": ["--explode", "entities"],
+        "flat.derived.": ["--explode", "entities", "--derived"],
+    }
+    run_all({
+        shape: ("decode", SESSION, "-o", tmp_path / f"{shape}rows.{suffix}", *options, *more)
+        for shape, more in (shapes | {"derived.": ["--derived"]}).items()
+    })  # fmt: skip
+    for name in names:
+        tables = {
+            shape: table_of(tmp_path / f"{shape}rows.{name}{suffix}") for shape in (*shapes, "derived.")
+        }
+        plain, flat = tables["flat."], tables["flat.derived."]
+        quaternion = [ROTATION + part for part in "xyzw"]
+        assert flat.drop_columns(quaternion).equals(plain, check_metadata=True)
+        at = flat.schema.get_field_index(ROTATION + "c") + 1
+        assert flat.schema.names[at : at + 4] == quaternion
+        fields = [flat.schema.field(name) for name in quaternion]
+        assert [(str(field.type), field.nullable) for field in fields] == [("float", False)] * 4
+        version = flat["version"][0].as_py()
+        bits = {"bits": BITS, "canonical": True} if version == 3 else {}
+        fields = (flat[ROTATION + part].to_pylist() for part in ("largest_index", "a", "b", "c"))
+        wanted = np.array([decode(*packet, **bits) for packet in zip(*fields, strict=True)], "f4")
+        found = np.stack([flat[name] for name in quaternion], axis=1)
+        assert found.tobytes() == wanted.tobytes() and len(found) > 400
+        nested = [
+            one["rotation"] for row in tables["derived."]["record"].to_pylist() for one in row["entities"]
+        ]
+        assert [[one[part] for part in "xyzw"] for one in nested] == found.tolist()
+
+
+WITHOUT = {
+    "lines": (("--format", "jsonl"), "--derived makes columns of Parquet and Arrow: give -o FILE.parquet"),
+    "text": (("-o", "r.csv"), "--derived makes columns of Parquet and Arrow: give -o FILE.parquet"),
+    "none that declares": (
+        ("-o", "r.parquet", "--protocols", "pings:PROTOCOLS"), "no record of ping, note declares columns",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WITHOUT)
+def test_derived_columns_that_cannot_be_are_one_line(tmp_path, name):
+    arguments, told = WITHOUT[name]
+    (tmp_path / "project").mkdir()
+    folder = write_project(tmp_path / "project", "pings", PINGS)
+    project = () if "--protocols" in arguments else ("--protocols", "protocol:PROTOCOLS")
+    path = f"{ROOT / 'src'}:{ROOT}:{folder}"
+    refused(run("decode", SESSION, "--derived", *arguments, *project, cwd=tmp_path, PYTHONPATH=path), told)
+    assert [file.name for file in tmp_path.iterdir()] == ["project"]
+
+
+def test_derived_columns_say_which_extra_they_want(tmp_path):
+    write(tmp_path / "numba.py", "raise ImportError('no numba', name='numba')")
+    outcome = run(
+        "decode", SESSION, "-o", tmp_path / "r.parquet", "--derived", PYTHONPATH=f"{tmp_path}:{ROOT / 'src'}"
+    )
+    refused(outcome, "pip install 'wirelock[columnar]'")
+    assert [file.name for file in tmp_path.iterdir() if file.suffix != ".py"] == []
+
+
+DECLARING = """
+from construct import Const, Int8ub, Struct
+from wirelock import Protocol, Record, Registry, columns, derived
+
+class BeatV1(Record, layout=Struct("magic" / Const(b"BT"), "version" / Const(1, Int8ub), "n" / Int8ub)):
+    magic: bytes = derived()
+    version: int = derived()
+    n: int
+
+    @staticmethod
+    @columns("share")
+    def share(n):
+        return [n, n]
+
+PROTOCOLS = Registry(Protocol("beat", {1: BeatV1}, tag=("magic", "version")))
+"""
+
+
+def test_a_function_that_returns_something_else_is_one_line(tmp_path):
+    write_project(tmp_path, "beats", DECLARING)
+    capture = write(tmp_path / "c.pcap", capture_of(b"BT\x01\x05"))
+    outcome = run("decode", capture, "-o", "r.parquet", "--derived", cwd=tmp_path)
+    refused(
+        outcome,
+        "BeatV1.share: the function returns list; return one array of numbers of shape (0, 1) or (0,)",
+    )
+    assert not list(tmp_path.glob("r*"))
 
 
 # -- bounds

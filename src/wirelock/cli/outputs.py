@@ -164,19 +164,20 @@ def check_targets(
 
 def _check_derived(shaping: Shaping, form: str) -> None:
     """Refuse derived columns where none can be. Raises click.UsageError, ClickException without the extra."""
-    from wirelock.schema.columns import declares_columns, engine_of
+    from wirelock.schema.columns import declares_columns
     from wirelock.schema.record import wire_of
 
     if form not in _BINARY:
         raise click.UsageError("--derived makes columns of Parquet and Arrow: give -o FILE.parquet or .arrow")
-    wires = [wire_of(protocol.versions[version]) for protocol, version in shaping.shapes]
-    declaring = list(filter(declares_columns, wires))
+    shapes = shaping.shapes
+    declaring = [it for it in shapes if declares_columns(wire_of(it[0].versions[it[1]]))]
     if not declaring:
-        names = ", ".join(dict.fromkeys(protocol.name for protocol, _ in shaping.shapes))
+        names = ", ".join(dict.fromkeys(protocol.name for protocol, _ in shapes))
         raise click.UsageError(f"--derived: no record of {names} declares columns with @columns")
+    tables = _tables()
     try:
-        for wire in declaring:
-            engine_of(wire)
+        for protocol, version in declaring:  # their functions are tried before anything is written
+            tables.row_schema(protocol, version, many_files=False, upgraded=False, derived=True)
     except ImportError as problem:
         raise click.ClickException(str(problem)) from None
 

@@ -172,6 +172,12 @@ class ColumnarEngine:
         found = replace(self._flat(arrays, good, there), bad=spans.of(~fits))
         return found, np.where(fits, starts + self.size, -1)
 
+    def none(self) -> Filled:
+        """Return what is filled where there is no record at all; nothing is compiled for it."""
+        sizes = (0,) * self.plan.dims
+        none = self._np.empty(0, "i8")
+        return Filled(self._arrays(sizes), sizes, Spans(none, none, none), Spans(none, none, none))
+
     def with_bad(self, filled: Filled, number: int, start: int, stop: int) -> Filled:
         """Return what was filled with one more bad record behind all others."""
         bad, append = filled.bad, self._np.append

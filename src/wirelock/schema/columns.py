@@ -122,6 +122,11 @@ def declares_columns(wire: Wire) -> bool:
     return any(template.record.__wirelock__.derivations for template in templates)  # type: ignore[attr-defined]
 
 
+def empty_table(wire: Wire) -> Table:
+    """Return the table of no records."""
+    return table_of(wire, b"", engine_of(wire).none(), exact=True)
+
+
 def read_each(wire: Wire, octets: Sequence[bytes]) -> Table:
     """Return records of whole bytes each as a table: those that are bad are not in it."""
     from wirelock.codec.columnar import numpy_module

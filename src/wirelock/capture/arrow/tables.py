@@ -24,7 +24,7 @@ from wirelock.capture.decode import FaultRow, Row
 from wirelock.capture.sinks import fault_cells
 from wirelock.codec.arrow import arrow_struct
 from wirelock.codec.arrow_types import type_of
-from wirelock.schema.columns import declares_columns, read_each
+from wirelock.schema.columns import declares_columns, empty_table, read_each
 from wirelock.schema.record import wire_of
 from wirelock.schema.registry import Protocol
 
@@ -59,7 +59,7 @@ def row_schema(
     """
     wire = wire_of(protocol.versions[version])
     computed = derived and declares_columns(wire)
-    record = arrow_struct(read_each(wire, ()), derived=True).type if computed else type_of(wire.layout)
+    record = arrow_struct(empty_table(wire), derived=True).type if computed else type_of(wire.layout)
     return pa.schema(
         [
             *_origin_fields(many_files, sure=True),
