@@ -5,7 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import construct as c
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,11 +17,12 @@ from hypothesis import strategies as st
 
 from protocol.rotation import RotationV1
 from protocol.snapshot import SnapshotV2, snapshot
+from tests.schema.record_maker import make
 from tests.strategies import mutated, samples
 from tests.test_columnar import drawn, packed_together
 from tests.test_columnar_face import entities, turned
 from tests.test_engines import laws
-from wirelock import layout_of
+from wirelock import columns, layout_of
 from wirelock.capture.arrow.columns import batch_of
 from wirelock.codec.table import Table
 from wirelock.layout.canonical import digest
@@ -103,3 +106,98 @@ def test_lists_of_arrow_are_those_of_the_records(count: int) -> None:
     record = SnapshotV2(tick=1, entities=entities(count))
     found = SnapshotV2.parse_many(record.build()).to_arrow().to_pylist()[0]
     assert len(found["entities"]) == count and found["magic"] == b"WS"
+
+
+CHOSEN = {
+    "a field": (["tick"], False, ["tick"]),
+    "in the order of the record": (["entities", "tick"], True, ["tick", "entities"]),
+    "a field of elements": (["entities.id"], False, ["entities.id"]),
+    "a record of elements": (["entities.position"], False, [f"entities.position.{axis}" for axis in "xyz"]),
+    "a derived column": (["tick", "entities.rotation.w"], False, ["tick", "entities.rotation.w"]),
+    "all derived columns": (
+        ["entities.rotation"], True,
+        [f"entities.rotation.{name}" for name in ("flags", "largest_index", *"abc", *"xyzw")],
+    ),
+    "none": ([], True, []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_only_the_columns_that_are_asked_for(name: str) -> None:
+    chosen, derived, paths = CHOSEN[name]
+    data = b"".join(SnapshotV2(tick=tick, entities=entities(tick)).build() for tick in range(4))
+    table = SnapshotV2.parse_many(data)
+    found = table.to_arrow(columns=chosen, derived=derived)
+    whole = table.to_arrow(derived=True)
+    assert list(leaves(found.schema)) == [it for it in leaves(whole.schema) if within(it, paths)]
+    assert found.schema.metadata == whole.schema.metadata
+    for column in found.column_names:
+        assert pruned(whole[column].to_pylist(), column, paths) == found[column].to_pylist()
+
+
+def within(path: str, paths: list[str]) -> bool:
+    return any(path == one or path.startswith(f"{one}.") for one in paths)
+
+
+def leaves(fields: Any, prefix: str = "") -> Any:
+    for field in fields:
+        kind = field.type.value_type if pa.types.is_list(field.type) else field.type
+        path = prefix + field.name
+        yield from leaves(kind, f"{path}.") if pa.types.is_struct(kind) else [path]
+
+
+def pruned(value: Any, path: str, paths: list[str]) -> Any:
+    """Return a value without what is not at or in one of some paths."""
+    if within(path, paths):
+        return value
+    if isinstance(value, list):
+        return [pruned(inner, path, paths) for inner in value]
+    around = [name for name in value if any(within(one, [f"{path}.{name}"]) for one in paths)]
+    kept = [name for name in value if within(f"{path}.{name}", paths) or name in around]
+    return {name: pruned(value[name], f"{path}.{name}", paths) for name in kept}
+
+
+def test_a_column_that_is_no_field_says_which_are_close() -> None:
+    table = SnapshotV2.parse_many(b"")
+    with pytest.raises(KeyError, match=r"'entities.z' is no field of a record: did you mean entities"):
+        table.to_arrow(columns=["tick", "entities.z"])
+    with pytest.raises(TypeError, match=r"columns is a list of paths, such as \['tick'\]"):
+        table.to_arrow(columns="tick")
+
+
+def test_the_schema_is_the_same_whatever_the_records_are() -> None:
+    """Derived columns of what may be absent can be null, and only those."""
+    doubled = staticmethod(columns("twice")(lambda n: 2 * n))
+    inner = make("Inner", c.Struct("n" / c.Int16ul), {"n": int}, doubled=doubled)
+    other = make("Other", c.Struct("m" / c.Byte), {"m": int})
+    source = c.Struct(
+        "kind" / c.Byte, "one" / inner.layout, "pair" / c.Array(2, inner.layout),
+        "list" / c.PrefixedArray(c.Byte, inner.layout), "maybe" / c.If(c.this.kind == 1, inner.layout),
+        "body" / c.Switch(c.this.kind, {1: other.layout}, default=inner.layout),
+    )  # fmt: skip
+    fields = {
+        "kind": int, "one": inner, "pair": tuple[inner, ...], "list": tuple[inner, ...],
+        "maybe": inner | None, "body": other | inner,
+    }  # fmt: skip
+    record = make("R", source, fields)
+    one, two = inner(n=1), inner(n=300)
+    records = [
+        record(kind=1, one=one, pair=(one, two), list=(two, one), maybe=two, body=other(m=7)),
+        record(kind=2, one=two, pair=(two, two), list=(), maybe=None, body=two),
+    ]
+    tables = [
+        record.parse_many(b"".join(it.build() for it in some)).to_arrow(derived=True)
+        for some in ([], records, records[:1], records[1:])
+    ]
+    assert all(table.schema.equals(tables[0].schema, check_metadata=True) for table in tables)
+    for table in tables:
+        table.validate(full=True)
+    assert [str(tables[0].schema.field(name).type) for name in ("one", "maybe")] == [
+        "struct<n: uint16 not null, twice: int64 not null>",
+        "struct<n: uint16, twice: int64>",
+    ]
+    assert tables[1]["maybe"].to_pylist() == [{"n": 300, "twice": 600}, None]
+    assert tables[1]["list"].to_pylist() == [[{"n": 300, "twice": 600}, {"n": 1, "twice": 2}], []]
+    bodies = tables[1]["body"].to_pylist()
+    assert bodies[0] == {"case": "1", "1": {"m": 7}, "default": None}
+    assert bodies[1] == {"case": "default", "1": None, "default": {"n": 300, "twice": 600}}

@@ -5,11 +5,12 @@ The types are those of arrow_types, whatever the columns are stored as.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 from wirelock.codec.columnar import numpy_module
 from wirelock.codec.columns import Node
+from wirelock.codec.paths import no_path
 from wirelock.layout.canonical import digest
 from wirelock.layout.nodes import (
     Array,
@@ -26,6 +27,8 @@ from wirelock.layout.nodes import (
     Text,
 )
 
+from wirelock.layout.terms import inner_path
+
 if TYPE_CHECKING:
     import pyarrow
 
@@ -37,15 +40,17 @@ INSTALL: Final = "tables of Arrow want pyarrow: pip install 'wirelock[tables]'"
 _LONGEST: Final = (1 << 31) - 1
 
 
-def arrow_table(table: Table, *, derived: bool) -> pyarrow.Table:
+def arrow_table(table: Table, *, derived: bool, columns: Iterable[str] | None) -> pyarrow.Table:
     """Return the records of a table as rows of Arrow: see Table.to_arrow."""
     try:
         import pyarrow
     except ImportError:
         raise ImportError(INSTALL) from None
-    columns, fields = _Converter(table, derived).fields(table.engine.plan.root, len(table), sure=True)
+    root = table.engine.plan.root
+    chosen = None if columns is None else _chosen(table, columns)
+    arrays, fields = _Converter(table, derived, chosen).fields(root, len(table), sure=True)
     metadata = {"wirelock.record": table.layout.name, "wirelock.digest": digest(table.layout)}
-    return pyarrow.Table.from_arrays(columns, schema=pyarrow.schema(fields, metadata))
+    return pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(fields, metadata))
 
 
 def arrow_struct(table: Table, *, derived: bool = False) -> pyarrow.Array:
@@ -53,8 +58,35 @@ def arrow_struct(table: Table, *, derived: bool = False) -> pyarrow.Array:
     return _Converter(table, derived).array(table.engine.plan.root, len(table), sure=True)
 
 
+def _chosen(table: Table, columns: Iterable[str]) -> tuple[str, ...]:
+    """Return the paths of fields to convert. Raises TypeError for no list of text, KeyError for no field."""
+    if isinstance(columns, str):
+        raise TypeError(f"columns is a list of paths, such as [{columns!r}]")
+    chosen, known = tuple(columns), tuple(_fields_in(table, table.engine.plan.root))
+    for path in chosen:
+        if path not in known:
+            raise no_path(path, "field of a record", known)
+    return chosen
+
+
+def _fields_in(table: Table, node: Node) -> Iterator[str]:
+    """Yield the paths of a record's fields and derived columns, and of those of records inside of it."""
+    for label, part in zip(node.labels, node.parts, strict=True):
+        yield inner_path(node.path, label)
+        while isinstance(part.kind, If | Optional | Array):
+            part = part.parts[0]
+        if isinstance(part.kind, Layout):
+            yield from _fields_in(table, part)
+    for name in table.derived_of(node):
+        yield inner_path(node.path, name)
+
+
+def _is_in(path: str, outer: str) -> bool:
+    return path.startswith(outer) and path[len(outer) : len(outer) + 1] in ("", ".", "[", "?", ":")
+
+
 class _Converter:
-    def __init__(self, table: Table, derived: bool) -> None:
+    def __init__(self, table: Table, derived: bool, chosen: tuple[str, ...] | None = None) -> None:
         import pyarrow
 
         from wirelock.codec import arrow_types
@@ -64,19 +96,31 @@ class _Converter:
         self.np: Any = numpy_module()
         self.table = table
         self.derived = derived
+        self.chosen = chosen
 
     def fields(self, node: Node, count: int, sure: bool) -> tuple[list[Any], list[Any]]:
         """Return the arrays of what is held of a record, and its fields of Arrow."""
         assert isinstance(node.kind, Layout)
         parts = dict(zip(node.labels, node.parts, strict=True))
         fields = self._known(node, sure, "fields", self._held_fields)
+        if self.chosen is not None:
+            fields = [field for field in fields if self._asked(inner_path(node.path, field.name))]
         columns = [self.array(parts[field.name], count, sure) for field in fields]
-        if self.derived:  # which may be inside of any
+        if self.derived or self.chosen is not None:  # any may have more, or fewer, inside
             fields = [field.with_type(column.type) for field, column in zip(fields, columns, strict=True)]
-            for name, column in self.table.derivations(node).items():
-                columns.append(self.pa.array(column))
-                fields.append(self.pa.field(name, columns[-1].type, nullable=not sure))
+        names = [name for name in self.table.derived_of(node) if self._derives(inner_path(node.path, name))]
+        derived = self.table.derivations(node) if names else {}
+        for name in names:
+            columns.append(self.pa.array(derived[name]))
+            fields.append(self.pa.field(name, columns[-1].type, nullable=not sure))
         return columns, fields
+
+    def _asked(self, path: str) -> bool:
+        """Whether a field is converted: it was chosen, or is inside of or around one that was."""
+        return self.chosen is None or any(_is_in(path, one) or _is_in(one, path) for one in self.chosen)
+
+    def _derives(self, path: str) -> bool:
+        return path in (self.chosen or ()) or (self.derived and self._asked(path))
 
     def _known(self, node: Node, sure: bool, what: str, make: Callable[[Node, bool], Any]) -> Any:
         """Return what is made of a node, once for all tables of an engine."""

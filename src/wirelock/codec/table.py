@@ -7,7 +7,7 @@ key: `body:1.speed`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -284,16 +284,17 @@ class Table:
             found |= computed
         return found
 
-    def to_arrow(self, *, derived: bool = False) -> pyarrow.Table:
+    def to_arrow(self, *, derived: bool = False, columns: Iterable[str] | None = None) -> pyarrow.Table:
         """Return the records as a pyarrow.Table, a row each, nested as they are; see codec/arrow.py.
 
-        With `derived`, the derived columns stand behind the fields of their record. The schema's metadata
-        name the record and its digest. Raises ImportError without pyarrow, ValueError for more than 2**31 - 1
-        elements of one list.
+        With `derived`, the derived columns stand behind the fields of their record. `columns` are the paths
+        of the fields to convert, `["tick", "entities.id"]`, and of derived columns; they stand in the order
+        of the record. The schema's metadata name the record and its digest. Raises ImportError without pyarrow,
+        KeyError for a path that is no field, ValueError for more than 2**31 - 1 elements of one list.
         """
         from wirelock.codec.arrow import arrow_table
 
-        return arrow_table(self, derived=derived)
+        return arrow_table(self, derived=derived, columns=columns)
 
     # -- records
 
