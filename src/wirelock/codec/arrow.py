@@ -26,7 +26,6 @@ from wirelock.layout.nodes import (
     Switch,
     Text,
 )
-
 from wirelock.layout.terms import inner_path
 
 if TYPE_CHECKING:

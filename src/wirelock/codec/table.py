@@ -289,8 +289,9 @@ class Table:
 
         With `derived`, the derived columns stand behind the fields of their record. `columns` are the paths
         of the fields to convert, `["tick", "entities.id"]`, and of derived columns; they stand in the order
-        of the record. The schema's metadata name the record and its digest. Raises ImportError without pyarrow,
-        KeyError for a path that is no field, ValueError for more than 2**31 - 1 elements of one list.
+        of the record. The schema's metadata name the record and its digest. Raises ImportError without
+        pyarrow, KeyError for a path that is no field, SchemaError where a derived column cannot be computed,
+        ValueError for more than 2**31 - 1 elements of one list.
         """
         from wirelock.codec.arrow import arrow_table
 
