@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -49,19 +48,18 @@ def _value(table: Table, node: Node, slot: int) -> Any:
     match kind:
         case Layout(name=name):
             template = template_of(names, name)
-            found = _all(table, ((part, slot) for part in node.parts), node.labels.__getitem__)
+            found = _parts(table, node, slot)
             if template.positional:
                 return template.make(*found)
             return template.make(dict(zip(node.labels, found, strict=True)))
         case Sequence():
-            return tuple(_all(table, ((part, slot) for part in node.parts), node.labels.__getitem__))
+            return tuple(_parts(table, node, slot))
         case Array(count=count):
             if isinstance(count, int):
                 first, last = slot * count, slot * count + count
             else:
                 first, last = table.raw(node.array)[slot : slot + 2].tolist()
-            element = node.parts[0]
-            return tuple(_all(table, ((element, at) for at in range(first, last)), "[{}]".format))
+            return tuple(_elements(table, node.parts[0], first, last))
         case If() | Optional() | Switch() | Select():
             return _chosen(table, node, slot)
         case Constant(value=value):
@@ -98,14 +96,25 @@ def _chosen(table: Table, node: Node, slot: int) -> Any:
     return _value(table, node.parts[tag], int(table.rank(node)[slot]))
 
 
-def _all(table: Table, slots: Iterable[tuple[Node, int]], label: Callable[[int], str]) -> list[Any]:
-    """Return values side by side; a fault in one has the label of its place before its path."""
+def _parts(table: Table, node: Node, slot: int) -> list[Any]:
+    """Return the values of fields; a fault in one has its name before its path."""
     found: list[Any] = []
     try:
-        for part, slot in slots:
+        for part in node.parts:
             found.append(_value(table, part, slot))
     except Found as problem:
-        raise _inside(label(len(found)), problem) from None
+        raise _inside(node.labels[len(found)], problem) from None
+    return found
+
+
+def _elements(table: Table, element: Node, first: int, last: int) -> list[Any]:
+    """Return the elements of an array; a fault in one has its number before its path."""
+    found: list[Any] = []
+    try:
+        for slot in range(first, last):
+            found.append(_value(table, element, slot))
+    except Found as problem:
+        raise _inside(f"[{len(found)}]", problem) from None
     return found
 
 
