@@ -86,6 +86,11 @@ def test_other_kinds_of_number_are_numbers():
             DecodeError,
             "quaternion: [0]: the rule reachable does not hold: no rotation encodes to (-32768, 0, 0)",
         ),
+        (
+            lambda: quaternion.decode_columns([3, 3], np.array([0, 2**32], "i8"), [0, 0], [0, 0]),
+            DecodeError,
+            "quaternion: [1]: the rule reachable does not hold: no rotation encodes to (4294967296, 0, 0)",
+        ),
     ],
 )
 def test_faults_say_what_was_found_and_pickle(call, error, text):
@@ -129,6 +134,15 @@ def test_packets_in_floats_are_refused():
             function([[3.0, 0, 0, 0]])
     with pytest.raises(TypeError):
         quaternion.decode_array([[10**30, 0, 0, 0]])
+    with pytest.raises(TypeError, match="wanted integers, got dtype float64"):
+        quaternion.decode_columns([3], [0.5], [0], [0])
+
+
+def test_columns_may_be_of_any_width_and_empty():
+    mixed = [np.array([value], kind) for value, kind in zip(PACKET, ("u1", "i2", "i4", "i8"), strict=True)]
+    found = quaternion.decode_columns(*mixed)
+    assert found.tobytes() == quaternion.decode_array([PACKET]).tobytes()
+    assert quaternion.decode_columns([], [], [], []).shape == (0, 4)
 
 
 @pytest.mark.parametrize("on_error", ["ignore", "coerce", None, True])

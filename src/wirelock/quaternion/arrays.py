@@ -141,9 +141,13 @@ def decode_columns(
     bits: int = BITS,
     canonical: bool = False,
 ) -> NDArray[np.float32]:
-    """Return the quaternions of packets in four columns of n integers: (n, 4) float32, as decode_array."""
+    """Return the quaternions of packets in four columns of n integers: (n, 4) float32, as decode_array.
+
+    Integers of any width are allowed, and none wraps. Raises as decode_array does.
+    """
     np = _numpy()
-    packets = np.stack([np.asarray(column, np.int32) for column in (largest_index, a, b, c)], axis=1)
+    columns = [np.asarray(column) for column in (largest_index, a, b, c)]
+    packets = np.stack([column if column.size else column.astype(np.int64) for column in columns], axis=1)
     return decode_array(packets, bits=bits, canonical=canonical)
 
 

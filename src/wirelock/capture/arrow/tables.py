@@ -122,7 +122,8 @@ def _batch(schema: pa.Schema, rows: list[Row], derived: bool) -> pa.RecordBatch:
         "version": [row.parsed.version for row in rows],
         "sent_version": [row.sent_version for row in rows],
     }
-    wire = wire_of(type(rows[0].record))
+    first = rows[0].parsed
+    wire = wire_of(first.protocol.versions[first.version])
     if derived and declares_columns(wire):
         records = arrow_struct(read_each(wire, [row.record.build() for row in rows]), derived=True)
     else:
