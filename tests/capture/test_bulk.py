@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import random
+import weakref
 from collections import defaultdict
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -147,6 +149,20 @@ def test_closing_early_ends_the_thread() -> None:
     assert next(parts).records
     parts.close()
     assert summary.files == 1
+
+
+def test_a_part_is_freed_when_it_is_not_wanted_any_more() -> None:
+    """Also with faults: an error that some frame keeps would keep the columns until garbage is looked for."""
+    blocks: list[weakref.ref[Any]] = []
+    gc.disable()
+    try:
+        for part in decode_columns(io.BytesIO(session(1)), BOTH, workers=1):
+            assert part.records and part.faults
+            blocks += (weakref.ref(found.block.data) for found in part.records)
+        del part
+        assert [found() for found in blocks] == [None] * len(blocks)
+    finally:
+        gc.enable()
 
 
 def files_of(data: bytes, columns: bool, form: str, lists: tuple[str, ...]) -> dict[str, bytes]:

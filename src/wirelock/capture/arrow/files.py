@@ -119,6 +119,7 @@ class TableFile:
 
     def _write(self, batches: list[pa.RecordBatch]) -> None:
         group = pa.Table.from_batches(batches, self.schema).combine_chunks()
+        batches.clear()  # or both are held
         if isinstance(self._writer, pq.ParquetWriter):
             self._writer.write_table(group, row_group_size=group.num_rows)
         else:
