@@ -280,7 +280,7 @@ class FaultTable:
         rows = []
         for fault in self._faults:
             datagram = fault.datagram
-            time = _time(datagram.time_ns) if datagram else None
+            time = _time(fault.about.time_ns) if fault.about else None
             payload = datagram.payload if datagram else None
             rows.append({**fault_cells(fault), "file": _shown(fault.file), "time": time, "payload": payload})
         self._faults, self._bytes = [], 0
