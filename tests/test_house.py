@@ -73,7 +73,7 @@ FENCES = {
             "schema/columns.py",
         ],
     ),
-    "numba": ("one record at a time needs no compiler", ["codec/columnar.py"]),
+    "numba": ("one record at a time needs no compiler", ["codec/compiled.py"]),
     "pyarrow": (
         "columns are numpy arrays until somebody asks for a table of Arrow",
         ["codec/arrow.py", "codec/arrow_types.py", "codec/table.py", "capture/arrow/"],
