@@ -212,7 +212,7 @@ class DatagramReader:
             at,
             frame.within,
         )
-        if len(data) < end - at:
+        if max(at, end) > len(frame.data):  # of no bytes, its header may end behind what is there
             if not self._fragments.refuse(key, piece):
                 return False
             if end > frame.there:
