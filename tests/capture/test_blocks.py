@@ -140,7 +140,7 @@ def test_what_is_plain_is_not_read_one_by_one():
     )
     for link, packet in [*(OVER_V4[name] for name in names), OVER_V6["ethernet"], OVER_V6["null 30 big"]]:
         blocks = list(read_blocks(io.BytesIO(writer.pcap([(1, 2, packet)] * 9, link=link)), compiled=False))
-        assert [(len(block), block.odd, block.packets) for block in blocks if block.packets] == [(9, {}, 9)]
+        assert [(len(block), block.odd, block.arrivals.packets) for block in blocks] == [(9, {}, 9)]
     tcp = writer.pcap([(1, 2, writer.ethernet(writer.ipv4(HI, protocol=6)))] * 9)
     counts = Counts()
     (block,) = read_blocks(io.BytesIO(tcp), counts, compiled=False)

@@ -93,10 +93,15 @@ class Records:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """What a block of packets came to: records by protocol and version, and faults in packet order."""
+    """What a block of packets came to: records by protocol and version, and faults in packet order.
+
+    `places` says where in `block` each fault stands.
+    """
 
     records: tuple[Records, ...]
     faults: tuple[FaultRow, ...]
+    places: tuple[int, ...]
+    block: Block
 
 
 def decode_columns(
@@ -142,8 +147,8 @@ class _Decoder:
 
     def part(self) -> Part:
         np, block, summary, selection = self._np, self._block, self._summary, self._selection
-        summary.packets += block.packets
-        summary.bytes += block.captured
+        summary.packets += block.arrivals.packets
+        summary.bytes += block.arrivals.captured
         summary.datagrams += len(block)
         self._see()
         for place, item in block.others:
@@ -164,7 +169,8 @@ class _Decoder:
                 rows = self._decode(protocol, rows)
         summary.foreign += len(rows)
         self._faults.sort(key=lambda found: found[0])
-        return Part(tuple(self._records), tuple(fault for _, fault in self._faults))
+        places, faults = zip(*self._faults, strict=True) if self._faults else ((), ())
+        return Part(tuple(self._records), faults, places, block)
 
     def _protocols(self) -> Iterable[Protocol]:
         if self._selection.protocol is not None:

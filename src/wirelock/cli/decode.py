@@ -122,7 +122,8 @@ def _decode_all(
         with progress(path, summary.read_bytes, to_stdout) as advance:
             # A bar moves aside for what is written to sys.stderr from now on, not for what was before.
             faults = to_file or sinks.fault_sink("table", sys.stderr)
-            if columnar(path, registry, selection, shaping, rows):
+            to_columns = shaping.versions is None and hasattr(rows, "write_records")
+            if to_columns and columnar(path, registry, selection):
                 from wirelock.capture.bulk import decode_columns
 
                 for part in decode_columns(source, registry, selection, summary, name):
@@ -145,12 +146,8 @@ def _decode_all(
         sys.stdout.flush()
 
 
-def columnar(
-    path: Path, registry: Registry, selection: Selection, shaping: outputs.Shaping, rows: RowSink
-) -> bool:
-    """Whether the rows of a capture become columns many at once: those of a table, if it is worth it."""
-    if shaping.versions is not None or not hasattr(rows, "write_records"):
-        return False
+def columnar(path: Path, registry: Registry, selection: Selection) -> bool:
+    """Whether a capture is decoded many packets at once: where that can be done, and is worth it."""
     from wirelock.capture import bulk
 
     large = str(path) == "-" or not path.is_file() or path.stat().st_size >= bulk.WORTH
