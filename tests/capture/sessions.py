@@ -30,7 +30,7 @@ class PingV9(
 class PingV10(
     Record,
     layout=c.Struct(
-        "magic" / c.Const(b"WS"), "kind" / c.Const(10, c.Int8ub), "name" / c.PascalString(c.Int8ub, "utf8")
+        "magic" / c.Const(b"WS"), "kind" / c.Const(10, c.Int8ub), "name" / c.PascalString(c.VarInt, "utf8")
     ),
 ):
     """Of any size, which its value does not say."""
@@ -72,7 +72,7 @@ SELECTIONS = {
 }
 
 PINGS = b"".join(PingV9(beat=beat).build() for beat in range(3))
-NAMED = b"".join(PingV10(name=name).build() for name in ("", "a", "é"))
+NAMED = b"".join(PingV10(name=name).build() for name in ("", "a", "é" * 99))
 HELD = [PingV11(data=b"", more=None).build(), PingV11(data=b"abc", more=(1, 2)).build()]
 SNAPSHOTS = [
     SnapshotV2(tick=7, entities=entities(3)).build(),

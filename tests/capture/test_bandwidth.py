@@ -85,8 +85,32 @@ QUICK = {
     "what is there": (MAYBE, b"\1ab"),
     "arrays in an array of a fixed count": (c.Struct("a" / INNER[2]), b"\1ab\0"),
     "what is there in some": (c.Struct("n" / c.Byte, "a" / SOME[c.this.n]), b"\3\0\1a\0"),
+    "a size before": (c.Struct("a" / c.Prefixed(c.Int16ub, c.GreedyBytes)), b"\0\2ab"),
+    "text": (
+        c.Struct("a" / c.PascalString(c.Byte, "utf8"), "b" / c.GreedyString("utf_16_le")),
+        b"\2\xc3\xa9a\0",
+    ),
+    "a record in a region": (c.Struct("a" / c.FixedSized(3, INNER)), b"\1ab"),
+    "a terminator": (c.Struct("a" / c.CString("utf8")[2]), b"abc\0\0"),
+    "cases that are alike": (
+        c.Struct("k" / c.Byte, "v" / c.Switch(c.this.k, {1: c.Int16ub, 2: c.Int16ub})),
+        b"\1ab",
+    ),
     "padding behind": (c.Struct("a" / c.Padded(4, c.Int16ub)), b"\0\1\0\0"),
 }
+
+KINDS = {1: c.Struct("a" / c.Int16ub), 2: c.Struct("b" / c.Byte, "c" / c.Byte)}
+
+
+def test_fields_of_cases_of_one_size_are_told_apart() -> None:
+    layout, names = name_layout(walk(c.Struct("k" / c.Byte, "body" / c.Switch(c.this.k, KINDS))))
+    records, bandwidth = [b"\1ab", b"\2ab", b"\2ab"], Bandwidth(layout)
+    for data in records:
+        bandwidth.add(GeneratedEngine(layout, names).parse(data), data)
+    assert by_path(bandwidth.costs()) == read_by_path(layout, records)
+    assert by_path(bandwidth.costs()) == {
+        ("k", ""): 24, ("body.a", ""): 16, ("body.b", ""): 16, ("body.c", ""): 16,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", QUICK)

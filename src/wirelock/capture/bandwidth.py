@@ -2,7 +2,7 @@
 
 Elements are counted together, as `entities[].id`. Beside values there are counts and sizes before them, and
 padding and terminators behind them, as in `wirelock inspect`. Where a layout is made of fields of fixed
-sizes, bytes and arrays, costs follow from how many elements records have; any other is read field by field.
+sizes, bytes, text and arrays, costs follow from what records hold; any other is read field by field.
 """
 
 from __future__ import annotations

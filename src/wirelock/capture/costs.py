@@ -26,11 +26,15 @@ from wirelock.layout.nodes import (
     Optional,
     Padded,
     Prefix,
+    Select,
     Sequence,
     Sized,
+    Switch,
+    Terminator,
     Text,
     Type,
     plain,
+    valued,
 )
 from wirelock.layout.sizes import size_of
 from wirelock.layout.terms import inner_path
@@ -102,10 +106,29 @@ class Costs:
                 return self._array(kind, path)
             case Bytes():
                 return _Octets(self.of(path, "", kind))
+            case Text(inner=inner, encoding=encoding):
+                return self._sized(inner, path, lambda: _Text(self.of(path, "", kind), encoding))
+            case Sized(inner=inner) if isinstance(valued(inner), Bytes | Text | Layout | Array):  # never None
+                return self._sized(kind, path, lambda: self._meter(inner, path))
             case If(type=inner) | Optional(inner=inner) if not is_worthless(inner):
                 inside = self._meter(inner, path)
                 return inside and _Choice(inside)
         return None
+
+    def _sized(self, kind: Bytes | Sized, path: str, inside: Callable[[], Meter | None]) -> Meter | None:
+        """Return the meter of what fills a region, with the size before it or the mark behind."""
+        before, behind = list[_Group](), list[_Group]()
+        if isinstance(kind, Sized):
+            if kind.stripped:
+                return None
+            if isinstance(kind.extent, Prefix):
+                if not isinstance(kind.extent.integer, Integer):
+                    return None
+                before.append(self._group([(path, "size", kind, kind.extent.integer.bits)]))
+        meter = inside()
+        if isinstance(kind, Sized) and isinstance(kind.extent, Terminator):
+            behind.append(self._group([(path, "terminator", kind, 8 * len(kind.extent.mark))]))
+        return meter and (_Region([*before, meter, *behind]) if before or behind else meter)
 
     def _group(self, fixed: list[Fixed]) -> _Group:
         made = _Group([(self.of(path, part, kind), bits) for path, part, kind, bits in fixed])
@@ -128,7 +151,10 @@ class Costs:
                 return None
             prefix = self._group([(path, "count", kind.count.integer, kind.count.integer.bits)])
         element = self._meter(kind.element, f"{path}[]")
-        return element and _Elements(prefix, element)
+        if element is None:
+            return None
+        elements = _Elements(element)
+        return elements if prefix is None else _Region([prefix, elements])
 
 
 # -- meters
@@ -175,6 +201,32 @@ class _Octets(Meter):
         self._cost.bits += 8 * table.size(node.inside)
 
 
+class _Text(_Octets):
+    """Text, which costs the bytes of its encoding."""
+
+    def __init__(self, cost: FieldCost, encoding: str) -> None:
+        super().__init__(cost)
+        self._encoding = encoding
+
+    def add(self, value: Any) -> None:
+        super().add(value.encode(self._encoding))
+
+
+class _Region(Meter):
+    """A value, and groups that come with each."""
+
+    def __init__(self, meters: list[Meter]) -> None:
+        self._meters = meters
+
+    def add(self, value: Any) -> None:
+        for meter in self._meters:
+            meter.add(value)
+
+    def add_column(self, node: Node, table: Table) -> None:
+        for meter in self._meters:
+            meter.add_column(node, table)
+
+
 class _Choice(Meter):
     """A value that may be absent, which costs nothing."""
 
@@ -209,15 +261,13 @@ class _Whole(Meter):
 
 
 class _Elements(Meter):
-    """An array, with a count before it if there is a `prefix`."""
+    """The elements of an array."""
 
-    def __init__(self, prefix: _Group | None, element: Meter) -> None:
-        self._prefix, self._element = prefix, element
+    def __init__(self, element: Meter) -> None:
+        self._element = element
         self._fixed = element if isinstance(element, _Group) else None
 
     def add(self, value: Any) -> None:
-        if self._prefix is not None:
-            self._prefix.times += 1
         if self._fixed is not None:
             self._fixed.times += len(value)
             return
@@ -225,8 +275,6 @@ class _Elements(Meter):
             self._element.add(one)
 
     def add_column(self, node: Node, table: Table) -> None:
-        if self._prefix is not None:
-            self._prefix.add_column(node, table)
         self._element.add_column(node.parts[0], table)
 
 
@@ -267,7 +315,10 @@ def _parts(kind: Type, path: str) -> Iterator[Fixed | None]:
         case Padded(inner=inner) if size_of(inner).fixed:
             yield from _parts(inner, path)
             yield path, "padding", kind, size.lowest - size_of(inner).lowest
-        case If() | Optional() | Padded() | Sized() | Text() | Limited():
+        case Switch(types=types):
+            cases = [list(_parts(part, path)) for part in types]
+            yield from cases[0] if all(case == cases[0] for case in cases) else [None]
+        case If() | Optional() | Select() | Padded() | Sized() | Text() | Limited():
             yield None if size.highest else (path, "", limited, 0)
         case _:
             yield path, "", limited, size.lowest
