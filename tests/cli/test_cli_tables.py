@@ -361,7 +361,7 @@ def test_large_captures_come_to_the_same_by_compiled_code(tmp_path, monkeypatch,
     assert len(found[0][1]) == 3
 
 
-@pytest.mark.parametrize("asked", [("decode", "-o", "r.parquet"), ("stats",)])
+@pytest.mark.parametrize("asked", ["decode", "stats"])
 def test_memory_does_not_grow_with_a_large_capture_either(tmp_path, asked):
     """Those come to columns by compiled code, in blocks and row groups."""
     whole = pcap([(n, 0, ethernet(ipv4(udp(V1, source=n)))) for n in range(1000)])
@@ -369,7 +369,8 @@ def test_memory_does_not_grow_with_a_large_capture_either(tmp_path, asked):
     for count in (400, 1600):
         capture = write(tmp_path / f"{count}.pcap", whole[:24] + whole[24:] * count)
         assert capture.stat().st_size > WORTH
-        peaks.append(peak(*asked, capture))
+        into = ["-o", tmp_path / "r.parquet"] if asked == "decode" else []
+        peaks.append(peak(asked, capture, *into))
     assert peaks[1] - peaks[0] < 40, peaks
 
 
