@@ -39,10 +39,10 @@ def drawn(data: st.DataObject, *, compiled: bool) -> tuple[ColumnarEngine, Gener
 
 def packed_together(packets: list[bytes], before: int = 3) -> tuple[bytes, Any, Any]:
     """Return a buffer with packets in it and bytes between them, and where they start and stop."""
-    gaps = [before, *(number % 5 for number in range(1, len(packets)))]
+    gaps = [number % 5 if number else before for number in range(len(packets))]
     whole = b"".join(b"\xa5" * gap + packet for gap, packet in zip(gaps, packets, strict=True))
     lengths = np.array([len(packet) for packet in packets], "i8")
-    starts = np.cumsum(lengths + gaps) - lengths
+    starts = np.cumsum(lengths + np.array(gaps, "i8")) - lengths
     return whole + b"\xa5", starts, starts + lengths
 
 
@@ -57,6 +57,9 @@ def agree(engine: ColumnarEngine, scalar: GeneratedEngine, packets: list[bytes])
     assert [fault.start for fault in table.faults] == [int(starts[number]) for number in bad]
     assert ends.tolist() == [-1 if number in bad else int(stop) for number, stop in enumerate(stops)]
     assert table.numbers.tolist() == [number for number in range(len(packets)) if number not in bad]
+    assert list(map(table.octets, range(len(table)))) == [
+        packets[number] for number in table.numbers.tolist()
+    ]
     for number, record in zip(table.numbers.tolist(), table, strict=True):
         names = engine.names
         assert same(check(engine.layout, record, names), check(engine.layout, wanted[number], names))
@@ -163,6 +166,7 @@ def test_records_one_behind_the_other_agree_and_build_again(data: st.DataObject)
             faults[number], size = found, engine.size
         else:
             records[number], size = found
+            assert table.octets(len(records) - 1) == whole[at : at + size]
         if size is None or at >= len(whole):
             break
         at += size

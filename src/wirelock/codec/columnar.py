@@ -35,7 +35,10 @@ _CHUNK: Final = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """Some of the records that were tried: their numbers, and the bytes between which they lie."""
+    """Some of the records that were tried: their numbers, and the bytes between which they lie.
+
+    A record that is bad lies up to where it would have had to end.
+    """
 
     numbers: Integers
     starts: Integers
@@ -150,15 +153,16 @@ class ColumnarEngine:
         if self.size is None:
             ends, totals = np.empty(len(starts), "i8"), np.zeros(self.plan.dims, "i8")
             self._code.check(self._given(octets), starts, stops, exact, ends, totals)
-            return self._fill(octets, spans, ends >= 0, totals), ends
+            filled = self._fill(octets, spans, ends >= 0, totals)
+            return _ending(filled, ends[ends >= 0]), ends
         lengths = stops - starts
         fits = lengths == self.size if exact else lengths >= self.size
         there = spans if fits.all() else spans.of(fits)
         good, arrays = np.empty(len(there), "?"), self._arrays((len(there),))
         self._code.flat(self._given(octets), np.ascontiguousarray(there.starts), good, *arrays)
         fits[fits] = good
-        found = replace(self._flat(arrays, good, there), bad=spans.of(~fits))
-        return found, np.where(fits, starts + self.size, -1)
+        filled = replace(self._flat(arrays, good, there), bad=spans.of(~fits))
+        return _ending(filled, filled.good.starts + self.size), np.where(fits, starts + self.size, -1)
 
     def with_bad(self, filled: Filled, number: int, start: int, stop: int) -> Filled:
         """Return what was filled with one more bad record behind all others."""
@@ -234,6 +238,11 @@ class ColumnarEngine:
         reach = size if good.all() else int(starts[-1])
         spans = Spans(np.arange(len(starts)), starts, np.where(good, ends, size))
         return self._fill(octets, spans, good, totals), reach
+
+
+def _ending(filled: Filled, stops: Integers) -> Filled:
+    """Return what was filled with the good records up to where they end."""
+    return replace(filled, good=Spans(filled.good.numbers, filled.good.starts, stops))
 
 
 def _same(one: Any, other: Any) -> bool:

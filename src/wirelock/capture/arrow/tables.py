@@ -121,7 +121,7 @@ def _batch(schema: pa.Schema, rows: list[Row]) -> pa.RecordBatch:
 
 
 def _time(time_ns: int | None) -> int | None:
-    return time_ns if time_ns is not None and -(1 << 63) <= time_ns < 1 << 63 else None
+    return time_ns if time_ns is not None and abs(time_ns) < 1 << 63 else None
 
 
 def _shown(name: str) -> str:
