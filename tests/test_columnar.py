@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import construct as c
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -37,10 +39,10 @@ def drawn(data: st.DataObject, *, compiled: bool) -> tuple[ColumnarEngine, Gener
 
 def packed_together(packets: list[bytes], before: int = 3) -> tuple[bytes, Any, Any]:
     """Return a buffer with packets in it and bytes between them, and where they start and stop."""
-    gaps = [before, *(number % 5 for number in range(1, len(packets)))]
+    gaps = [number % 5 if number else before for number in range(len(packets))]
     whole = b"".join(b"\xa5" * gap + packet for gap, packet in zip(gaps, packets, strict=True))
     lengths = np.array([len(packet) for packet in packets], "i8")
-    starts = np.cumsum(lengths + gaps) - lengths
+    starts = np.cumsum(lengths + np.array(gaps, "i8")) - lengths
     return whole + b"\xa5", starts, starts + lengths
 
 
@@ -55,6 +57,9 @@ def agree(engine: ColumnarEngine, scalar: GeneratedEngine, packets: list[bytes])
     assert [fault.start for fault in table.faults] == [int(starts[number]) for number in bad]
     assert ends.tolist() == [-1 if number in bad else int(stop) for number, stop in enumerate(stops)]
     assert table.numbers.tolist() == [number for number in range(len(packets)) if number not in bad]
+    assert list(map(table.octets, range(len(table)))) == [
+        packets[number] for number in table.numbers.tolist()
+    ]
     for number, record in zip(table.numbers.tolist(), table, strict=True):
         names = engine.names
         assert same(check(engine.layout, record, names), check(engine.layout, wanted[number], names))
@@ -100,6 +105,28 @@ def test_packets_agree_compiled(data: st.DataObject) -> None:
     agree(engine, scalar, [packets[1], *tries(data, packets[0]), packets[1]])
 
 
+CHOICE = c.Switch(c.this.n, {2: c.Int8ul}, default=c.Int8sl)
+IN_EACH_OTHER = {
+    "a choice in an array in a choice": c.If(c.this.n, c.Array(2, CHOICE)),
+    "absent in an array that may be": c.If(c.this.n, c.Array(2, c.If(c.this.n > 1, c.Int8ul))),
+    "one absence in another": c.If(c.this.n, c.If(c.this.n > 1, c.Array(2, CHOICE))),
+}
+
+
+@pytest.mark.parametrize("held", IN_EACH_OTHER.values(), ids=IN_EACH_OTHER)
+def test_choices_in_each_other_have_paths_of_their_own(held: Any) -> None:
+    layout, names = name_layout(walk(c.Struct("n" / c.Int8ul, "held" / held)))
+    engine = ColumnarEngine(layout, names, compiled=False)
+    whole, starts, stops = packed_together([b"\0", b"\1\5\6", b"\2\7\x08", b"\1"])
+    table = Table(engine, whole, engine.packets(whole, starts, stops)[0], exact=True)
+    choices = (If, Optional, Switch, Select)
+    tags = {
+        node.path: table.tags(node.path) for node in engine.plan.root.walk() if isinstance(node.kind, choices)
+    }
+    again = filled_of(engine, {path: table[path] for path in table.columns}, {}, tags)
+    assert [array.tobytes() for array in again.arrays] == [array.tobytes() for array in table.filled.arrays]
+
+
 @laws
 @given(st.data())
 def test_every_column_has_a_path_of_its_own(data: st.DataObject) -> None:
@@ -110,6 +137,7 @@ def test_every_column_has_a_path_of_its_own(data: st.DataObject) -> None:
     nodes = list(engine.plan.root.walk())
     arrays = [node.path for node in nodes if isinstance(node.kind, Array) and node.inside >= 0]
     choices = [node.path for node in nodes if isinstance(node.kind, If | Optional | Switch | Select)]
+    assert (len({*arrays}), len({*choices})) == (len(arrays), len(choices))
     offsets = {path: table.offsets(path) for path in arrays}
     tags = {path: table.tags(path) for path in choices}
     again = filled_of(engine, {path: table[path] for path in table.columns}, offsets, tags)
@@ -138,6 +166,7 @@ def test_records_one_behind_the_other_agree_and_build_again(data: st.DataObject)
             faults[number], size = found, engine.size
         else:
             records[number], size = found
+            assert table.octets(len(records) - 1) == whole[at : at + size]
         if size is None or at >= len(whole):
             break
         at += size

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import subprocess
 import sys
 import tracemalloc
@@ -18,7 +17,6 @@ from construct import (
     Flag,
     If,
     Int8sl,
-    Int16ub,
     Int16ul,
     Int64ub,
     PrefixedArray,
@@ -35,7 +33,7 @@ from tests.test_cases import FAULTS, RULED
 from tests.test_columnar import agree, packed_together
 from tests.test_golden_engines import HOSTILE, VERSIONS, golden_bytes, near
 from wirelock import DecodeError, EncodeError, Protocol, SchemaError, columns, versioned
-from wirelock.codec.columnar import ColumnarEngine, cache_folder
+from wirelock.codec.columnar import ColumnarEngine
 from wirelock.codec.table import Table
 from wirelock.quaternion import decode
 from wirelock.schema.columns import engine_of
@@ -422,48 +420,6 @@ def test_one_record_is_no_job_of_the_columnar_engine() -> None:
 def test_derived_columns_that_cannot_be_are_refused(method: Any, told: str) -> None:
     with pytest.raises(SchemaError, match=told):
         make("R", Struct("a" / Byte, "s" / construct.CString("utf-8")), {"a": int, "s": str}, more=method)
-
-
-def test_the_first_call_says_what_it_does_and_the_next_finds_it(
-    caplog: pytest.LogCaptureFixture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    record = make("Fresh", Struct("fresh" / Int16ub), {"fresh": int})
-    monkeypatch.setenv("WIRELOCK_CACHE", str(tmp_path))
-    with caplog.at_level(logging.INFO, "wirelock.columnar"):
-        assert record.parse_many(b"\0\1")["fresh"].tolist() == [1]
-    assert f"compiling columns of Fresh into {tmp_path}" in caplog.text
-    made = {path.suffix for path in tmp_path.rglob("*") if path.is_file()}
-    assert {".py", ".nbi", ".nbc"} <= made
-    for name in [name for name in sys.modules if name.startswith("wirelock_columns_")]:
-        monkeypatch.delitem(sys.modules, name)
-    caplog.clear()
-    with caplog.at_level(logging.INFO, "wirelock.columnar"):
-        wire = wire_of(record)
-        again = ColumnarEngine(wire.layout, wire.names)
-        assert again.packed(b"\0\1")[0].arrays[0].tolist() == [1]
-    assert not caplog.text
-    assert sum(again._code.flat_packed.stats.cache_hits.values()) == 1
-
-
-def test_a_folder_that_cannot_be_written_costs_only_the_cache(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("WIRELOCK_CACHE", str(tmp_path / "file" / "cache"))
-    record = make("Homeless", Struct("homeless" / Byte), {"homeless": int})
-    assert record.parse_many(b"\5")["homeless"].tolist() == [5]
-
-
-def test_the_cache_is_where_the_platform_has_caches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("WIRELOCK_CACHE")
-    monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
-    assert cache_folder() == Path("/somewhere/wirelock")
-    monkeypatch.setattr(sys, "platform", "win32")
-    monkeypatch.setenv("LOCALAPPDATA", "/local")
-    assert cache_folder() == Path("/local/wirelock")
-    monkeypatch.setattr(sys, "platform", "darwin")
-    assert cache_folder() == Path.home() / "Library/Caches/wirelock"
 
 
 @pytest.mark.parametrize("missing", ["numba", "numpy"])

@@ -145,7 +145,7 @@ def test_the_readme_shows_what_decode_prints() -> None:
         ("docs/columns.md", 5),
         ("docs/constructs.md", 1),
         ("docs/diff.md", 1),
-        ("docs/protocols.md", 2),
+        ("docs/protocols.md", 3),
         ("docs/verify.md", 3),
     ],
 )

@@ -73,7 +73,7 @@ FENCES = {
             "schema/columns.py",
         ],
     ),
-    "numba": ("one record at a time needs no compiler", ["codec/columnar.py"]),
+    "numba": ("one record at a time needs no compiler", ["codec/compiled.py"]),
     "pyarrow": (
         "columns are numpy arrays until somebody asks for a table of Arrow",
         ["codec/arrow.py", "codec/arrow_types.py", "codec/table.py", "capture/arrow/"],
@@ -145,11 +145,12 @@ def test_importing_wirelock_loads_nothing_heavy() -> None:
     assert {"construct", "pydantic", "numpy", "rich"}.isdisjoint(run.stdout.split())
 
 
-def test_the_main_job_needs_no_numpy(tmp_path: Path) -> None:
+@pytest.mark.parametrize("job", ["decode", "stats"])
+def test_the_main_jobs_need_no_numpy(tmp_path: Path, job: str) -> None:
     (tmp_path / "numpy.py").write_text("raise ImportError('numpy was imported')")
     root = SOURCE.parents[1]
     run = subprocess.run(
-        [sys.executable, "-m", "wirelock", "decode", "fixtures/captures/session.pcapng"],
+        [sys.executable, "-m", "wirelock", job, "fixtures/captures/session.pcapng"],
         cwd=root, env={"PYTHONPATH": f"{tmp_path}:{root / 'src'}"}, capture_output=True, text=True,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr

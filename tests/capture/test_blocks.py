@@ -1,6 +1,7 @@
 """Many packets at once come to what single packets come to: the same items, in order, and the same counts."""
 
 import io
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from laws import CORPUS
 
 from wirelock.capture.blocks import read_blocks
 from wirelock.capture.datagrams import read_datagrams
-from wirelock.capture.files import Counts, read_capture
+from wirelock.capture.files import Counts, Packet, read_capture
 from wirelock.errors import CaptureError
 
 FIXTURES = sorted((Path(__file__).parents[2] / "fixtures/captures").glob("*.pcap*"))
@@ -21,24 +22,38 @@ WINDOWS = (64, 300, 5000, 1 << 22)
 
 
 def one_by_one(data, *, tunnels):
-    counts, items = Counts(), []
+    counts, items, arrived = Counts(), [], Counter()
     try:
-        items.extend(read_datagrams(read_capture(io.BytesIO(data), counts), counts, tunnels=tunnels))
+        packets = seen(read_capture(io.BytesIO(data), counts), arrived)
+        items.extend(read_datagrams(packets, counts, tunnels=tunnels))
     except CaptureError as error:
-        return items, str(error)
-    return items, asdict(counts)
+        return items, arrived, str(error)
+    return items, arrived, asdict(counts)
+
+
+def seen(items, arrived):
+    """Yield what is in a file, and count packets by time and size."""
+    for item in items:
+        if isinstance(item, Packet):
+            arrived[item.time_ns, item.captured] += 1
+        yield item
 
 
 def at_once(data, **how):
-    counts, items = Counts(), []
+    counts, items, arrived = Counts(), [], Counter()
     try:
         for block in read_blocks(io.BytesIO(data), counts, **how):
             found = list(block.items())
             items += found
             check_rows(block)
+            times, captured = (array.tolist() for array in block.arrivals.runs)
+            mine = Counter(zip(times, captured, strict=True)) + Counter(block.arrivals.singles())
+            assert block.arrivals.packets == mine.total()
+            assert block.arrivals.captured == sum(size for _, size in mine.elements())
+            arrived += mine
     except CaptureError as error:
-        return items, str(error)
-    return items, asdict(counts)
+        return items, arrived, str(error)
+    return items, arrived, asdict(counts)
 
 
 def check_rows(block):
@@ -125,6 +140,13 @@ def test_every_pcap(version, magic):
     check(writer.pcap(packets * 3, version=version, magic=magic))
 
 
+def test_packets_of_which_nothing_comes():
+    made = writer.Blocks()
+    file = made.section() + made.interface() + made.simple(writer.ethernet(b"", 0x0806)) * 3
+    check(file)
+    assert one_by_one(file, tunnels=False)[1] == {(None, 14): 3}
+
+
 def test_what_is_plain_is_not_read_one_by_one():
     names = (
         "ethernet",
@@ -140,7 +162,7 @@ def test_what_is_plain_is_not_read_one_by_one():
     )
     for link, packet in [*(OVER_V4[name] for name in names), OVER_V6["ethernet"], OVER_V6["null 30 big"]]:
         blocks = list(read_blocks(io.BytesIO(writer.pcap([(1, 2, packet)] * 9, link=link)), compiled=False))
-        assert [(len(block), block.odd, block.packets) for block in blocks if block.packets] == [(9, {}, 9)]
+        assert [(len(block), block.odd, block.arrivals.packets) for block in blocks] == [(9, {}, 9)]
     tcp = writer.pcap([(1, 2, writer.ethernet(writer.ipv4(HI, protocol=6)))] * 9)
     counts = Counts()
     (block,) = read_blocks(io.BytesIO(tcp), counts, compiled=False)

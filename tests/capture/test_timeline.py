@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,6 +33,19 @@ def test_what_was_counted_is_there_and_bounded(times: list[int | None], most: in
         assert [after[0] - before[0] for before, after in pairwise(rows)] == (
             [found.width_ns] * (len(rows) - 1)
         )
+
+
+@given(st.lists(st.lists(st.integers(-(1 << 63), (1 << 63) - 1) | st.integers(0, 10**9))), st.integers(1, 12))
+def test_many_times_at_once_are_counted_as_one_by_one(batches: list[list[int]], most: int) -> None:
+    many, single = Timeline(most), Timeline(most)
+    for batch in batches:
+        intervals, which = many.spread(np.array(batch, "i8"))
+        for number in which.tolist():
+            intervals[number].packets += 1
+        for time in batch:
+            single.at(time).packets += 1
+    assert many.intervals() == single.intervals()
+    assert many.width_ns == single.width_ns
 
 
 def test_widths_divide_each_other_and_have_names() -> None:

@@ -9,6 +9,7 @@ import subprocess
 from html.parser import HTMLParser
 
 import pytest
+from click.testing import CliRunner
 
 from tests.cli.command import (
     ROTATION,
@@ -22,6 +23,7 @@ from tests.cli.command import (
     session,
     write,
 )
+from wirelock.cli.stats import command
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -136,6 +138,27 @@ def test_an_empty_capture_and_a_page_of_it(tmp_path):
     capture = write(tmp_path / "none.pcap", capture_of())
     assert stats(capture, "--html", tmp_path / "p.html").splitlines() == ["0 packets, 0 bytes", "no faults"]
     assert "<h1>" in (tmp_path / "p.html").read_text("utf-8")
+
+
+WAYS = {
+    "all": (),
+    "a port": ("--port", "47800"),
+    "as a version": ("--as", "snapshot/v2"),
+    "behind bytes": ("--skip", "2", "--as", "rotation/v1"),
+}
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_large_captures_come_to_the_same_by_compiled_code(tmp_path, monkeypatch, name):
+    cut, found = write(tmp_path / "cut.pcapng", SESSION.read_bytes()[:-5]), []
+    for least, other in ((0, "capture.decode.decode"), (1 << 40, "capture.bulk.decode_columns")):
+        with monkeypatch.context() as patch:
+            patch.setattr("wirelock.capture.bulk.WORTH", least)
+            patch.setattr(f"wirelock.{other}", None)
+            given = [str(SESSION), str(cut), *WAYS[name], "--format", "json"]
+            found.append(CliRunner().invoke(command, given, standalone_mode=False).stdout)
+    assert found[0] == found[1]
+    assert json.loads(found[0])["files"] == 2
 
 
 WRONG = {

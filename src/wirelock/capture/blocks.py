@@ -13,8 +13,9 @@ from ipaddress import ip_address
 from typing import Any, BinaryIO, Final
 
 from wirelock.capture import scan
+from wirelock.capture.arrivals import Arrivals
 from wirelock.capture.datagrams import Datagram, DatagramReader
-from wirelock.capture.files import CaptureFault, Counts, read_runs
+from wirelock.capture.files import CaptureFault, Counts, Packet, read_runs
 from wirelock.capture.runs import WINDOW, Run, Scanner
 from wirelock.codec.columnar import numpy_module
 from wirelock.errors import CaptureError
@@ -32,7 +33,7 @@ class Block:
     `numbers` are those of their packets, `times` nanoseconds since the epoch where `timed`, `networks` where
     the IP header is in `data`. Rows that are not plain have their datagram in `odd`, and -1 in `networks`.
     `places` orders the rows and what is in `others`: faults, and datagrams with faults, each behind its
-    place. The block has `packets` packets of `captured` bytes.
+    place. `arrivals` are all packets of the block.
     """
 
     data: Any
@@ -46,8 +47,7 @@ class Block:
     odd: dict[int, Datagram]
     others: list[tuple[int, Datagram | CaptureFault]]
     byte: int
-    packets: int
-    captured: int
+    arrivals: Arrivals
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -160,8 +160,7 @@ def read_blocks(
             elif isinstance(item, CaptureFault):
                 block.add(item)
             else:
-                block.captured += item.captured
-                block.packets += 1
+                block.add_packet(item)
                 for found in reader.read(item):
                     block.add(found)
             if block.full:
@@ -187,7 +186,7 @@ class _Gathered:
         self._others: list[tuple[int, Datagram | CaptureFault]] = []
         self._place = 0
         self._held = 0
-        self.packets = self.captured = 0
+        self._arrivals = Arrivals()
 
     def takes(self, run: Run) -> bool:
         """Whether a run lies in the same buffer as others."""
@@ -201,20 +200,19 @@ class _Gathered:
     @property
     def empty(self) -> bool:
         """Whether there is nothing in it."""
-        return not self._place
+        return not self._place and not self._arrivals.packets
 
     @property
     def full(self) -> bool:
         """Whether there is no room for more."""
-        return self._place >= _MOST or self._held >= WINDOW
+        return max(self._place, self._arrivals.packets) >= _MOST or self._held >= WINDOW
 
     def add_run(self, run: Run, reader: DatagramReader, counts: Counts) -> None:
         """Add the packets of a run; those that are not plain are read one by one."""
         np, payloads = self._np, run.rows[scan.PAYLOAD]
-        self.packets += len(run)
-        self.captured += int(run.rows[scan.CAPTURED].sum())
         plain = payloads >= 0
         start, count = self._place, int(plain.sum())
+        self._arrivals.add_run(start, run.rows[scan.TIME], run.rows[scan.CAPTURED])
         counts.datagrams += count
         self._runs.append((run, plain, start))
         if count < len(run):
@@ -224,6 +222,10 @@ class _Gathered:
                 for found in reader.read(run.packet(row)):
                     self._put(found)
         self._place = start + len(run)
+
+    def add_packet(self, packet: Packet) -> None:
+        """Count a packet that is read by itself, before what comes of it."""
+        self._arrivals.add(self._place, packet.time_ns, packet.captured)
 
     def add(self, found: Datagram | CaptureFault) -> None:
         """Add what was read by itself."""
@@ -275,18 +277,18 @@ class _Gathered:
         numbers, times, starts, lengths, networks, places = columns
         timed = np.ones(len(numbers), "?")
         for row, datagram in odd.items():
-            timed[row] = datagram.time_ns is not None and -(1 << 63) <= datagram.time_ns < 1 << 63
-        counted = self.packets, self.captured
+            timed[row] = _held(datagram.time_ns) is not None
         return Block(
-            data, numbers, times, timed, starts, lengths, networks, places, odd, self._others, byte, *counted
-        )
+            data, numbers, times, timed, starts, lengths, networks, places, odd, self._others, byte,
+            self._arrivals,
+        )  # fmt: skip
 
     def _singles(self, at: int) -> tuple[Any, ...]:
         """Return the columns of the datagrams that were read one by one; their payloads begin at a byte."""
         np = self._np
         found = [datagram for _, datagram in self._single]
         lengths = np.array([len(it.payload) for it in found], "i8")
-        times = [it.time_ns if it.time_ns is not None and abs(it.time_ns) < 1 << 63 else 0 for it in found]
+        times = [_held(it.time_ns) or 0 for it in found]
         return (
             np.array([it.packet for it in found], "i8"),
             np.array(times, "i8"),
@@ -295,6 +297,11 @@ class _Gathered:
             np.full(len(found), -1),
             np.array([place for place, _ in self._single], "i8"),
         )
+
+
+def _held(time_ns: int | None) -> int | None:
+    """Return a time that a row of times can hold, where the lowest number of 64 bits stands for none."""
+    return time_ns if time_ns is not None and abs(time_ns) < 1 << 63 else None
 
 
 def _address(buffer: Any) -> int:

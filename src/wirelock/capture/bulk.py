@@ -129,10 +129,15 @@ class Records:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """What a block of packets came to: records by protocol and version, and faults in packet order."""
+    """What a block of packets came to: records by protocol and version, and faults in packet order.
+
+    `places` says where in `block` each fault stands.
+    """
 
     records: tuple[Records, ...]
     faults: tuple[FaultRow, ...]
+    places: tuple[int, ...]
+    block: Block
     _decoder: _Decoder
 
     def __repr__(self) -> str:
@@ -190,8 +195,8 @@ class _Decoder:
 
     def part(self) -> Part:
         np, block, summary, selection = self._np, self._block, self._summary, self._selection
-        summary.packets += block.packets
-        summary.bytes += block.captured
+        summary.packets += block.arrivals.packets
+        summary.bytes += block.arrivals.captured
         summary.datagrams += len(block)
         self._see()
         for place, item in block.others:
@@ -212,7 +217,9 @@ class _Decoder:
                 rows = self._decode(protocol, rows)
         summary.foreign += len(rows)
         self._faults.sort(key=lambda found: found[0])
-        return Part(tuple(self._records), tuple(fault for _, fault in self._faults), self)
+        places = tuple(place for (place, _), _ in self._faults)
+        faults = tuple(fault for _, fault in self._faults)
+        return Part(tuple(self._records), faults, places, block, self)
 
     def items(self) -> Iterator[Row | FaultRow]:
         """Yield rows and faults in the order of the packets."""

@@ -139,7 +139,11 @@ class DatagramReader:
         for lost in self._fragments.taken():
             self._counts.fragments -= 1
             self._counts.refused += 1
-            yield CaptureFault(lost.packet, "fragment-missing", lost.message, lost.byte, lost.within)
+            first = lost.first
+            ends = _text(first.source), _text(first.destination)
+            yield CaptureFault(
+                first.packet, "fragment-missing", lost.message, first.byte, first.within, first.time_ns, *ends
+            )
 
     def _datagram(self, frame: _Frame) -> Datagram | None:
         """Return the datagram in a packet, None if it is a fragment so far, or raise what it is instead."""
@@ -151,7 +155,7 @@ class DatagramReader:
         for _ in range(_DEEPEST):
             if kind not in _HEADERS:
                 kind, at, frame.there = network(frame.data, kind, at, frame.there)
-            carried = (ipv4 if kind == IPV4 else ipv6)(frame.data, at)
+            carried = frame.carried = (ipv4 if kind == IPV4 else ipv6)(frame.data, at)
             if carried.protocol not in _ENDS or carried.end < carried.at:
                 self._check_protocol(kind, carried)
             while carried.more or carried.offset:
@@ -197,8 +201,18 @@ class DatagramReader:
         packet, at, end = frame.packet, carried.at, carried.end
         key = path, carried.source, carried.destination, carried.key
         data = frame.data[at:end]
-        piece = Piece(packet.number, packet.time_ns, carried.offset, carried.more, data, at, frame.within)
-        if len(data) < end - at:
+        piece = Piece(
+            packet.number,
+            packet.time_ns,
+            carried.source,
+            carried.destination,
+            carried.offset,
+            carried.more,
+            data,
+            at,
+            frame.within,
+        )
+        if max(at, end) > len(frame.data):  # of no bytes, its header may end behind what is there
             if not self._fragments.refuse(key, piece):
                 return False
             if end > frame.there:
@@ -222,6 +236,7 @@ class _Frame:
     data: bytes
     there: int
     within: Within = "packet"
+    carried: Carried | None = None
 
     def narrow(self, end: int) -> None:
         """Leave out what stands behind the end of what carries the rest."""
@@ -234,7 +249,11 @@ class _Frame:
 
     def fault(self, code: str, message: str, byte: int) -> CaptureFault:
         """Return a fault at a byte of what is read."""
-        return CaptureFault(self.packet.number, code, message, byte, self.within)
+        found: list[str | None] = [None, None]
+        if self.carried is not None:
+            found = [_text(self.carried.source), _text(self.carried.destination)]
+        packet = self.packet
+        return CaptureFault(packet.number, code, message, byte, self.within, packet.time_ns, *found)
 
     def refusal(self, refused: Refused | Found) -> CaptureFault:
         """Return the fault of a packet that cannot be read."""

@@ -63,7 +63,8 @@ class Row:
 class FaultRow:
     """One fault: of the file, of a packet's headers, or of a record.
 
-    `packet`, `datagram` and `record` (such as `snapshot v2`) are None as far as they are not known.
+    `packet`, `datagram` and `record` (such as `snapshot v2`) are None as far as they are not known; `fault`
+    is that of the capture in place of a datagram.
     """
 
     file: str
@@ -75,18 +76,24 @@ class FaultRow:
     datagram: Datagram | None = None
     record: str | None = None
     byte: int | None = None
+    fault: CaptureFault | None = None
+
+    @property
+    def about(self) -> Datagram | CaptureFault | None:
+        """What says when it was, and between whom."""
+        return self.datagram or self.fault
 
     def __str__(self) -> str:
-        origin = [self.file]
+        origin, about, datagram = [self.file], self.about, self.datagram
         if self.packet is not None:
             origin.append(f"packet {self.packet}")
-        if self.datagram is not None:
-            if self.datagram.time_ns is not None:
-                origin.append(utc(self.datagram.time_ns))
-            source = endpoint(self.datagram.source, self.datagram.source_port)
-            origin.append(
-                f"{source} -> {endpoint(self.datagram.destination, self.datagram.destination_port)}"
-            )
+        if about is not None and about.time_ns is not None:
+            origin.append(utc(about.time_ns))
+        if datagram is not None:
+            source = endpoint(datagram.source, datagram.source_port)
+            origin.append(f"{source} -> {endpoint(datagram.destination, datagram.destination_port)}")
+        elif about is not None and about.source:
+            origin.append(f"{about.source} -> {about.destination}")
         where = f"{self.path}: " if self.path else ""
         place = f" ({self.place})" if self.place else ""
         return f"{' '.join(origin)}: {self.record or self.code}: {where}{self.message}{place}"
@@ -192,7 +199,7 @@ def decode_item(
     """Yield what a datagram, or a fault in the place of one, comes to, and keep the summary."""
     if isinstance(item, CaptureFault):
         summary.faults[item.code] += 1
-        yield FaultRow(file, item.code, "", item.message, item.place, item.packet, byte=item.byte)
+        yield FaultRow(file, item.code, "", item.message, item.place, item.packet, byte=item.byte, fault=item)
         return
     summary.datagrams += 1
     summary.see(item.time_ns)

@@ -34,6 +34,8 @@ class Piece:
 
     packet: int
     time_ns: int | None
+    source: bytes
+    destination: bytes
     offset: int
     more: bool
     data: bytes
@@ -43,11 +45,9 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """Fragments that made nothing: the packet of the first, its place there, and what is missing."""
+    """Fragments that made nothing: the first one, and what is missing."""
 
-    packet: int
-    byte: int
-    within: Within
+    first: Piece
     message: str
 
 
@@ -59,8 +59,7 @@ class _Pending:
     finished. `refused`: what they make is given up, and what still comes of it is passed over.
     """
 
-    first: Unfinished
-    time_ns: int | None
+    first: Piece
     late: bool = False
     starts: list[int] = field(default_factory=list)
     runs: list[bytes] = field(default_factory=list)
@@ -201,25 +200,24 @@ class Fragments:
 
     def _of(self, key: Hashable, piece: Piece) -> _Pending:
         pending = self._pending.get(key)
-        if pending is not None and _apart(pending.time_ns, piece.time_ns):
+        if pending is not None and _apart(pending.first.time_ns, piece.time_ns):
             self._drop(key)
             pending = None
         if pending is None:
             late = key in self._finished
-            first = Unfinished(piece.packet, piece.byte, piece.within, "")
-            pending = self._pending[key] = _Pending(first, piece.time_ns, late)
+            pending = self._pending[key] = _Pending(replace(piece, data=b""), late)
             self._cost += pending.cost
         return pending
 
     def _give_up(self, key: Hashable, pending: _Pending) -> None:
         self._cost += _OVERHEAD - pending.cost
-        self._pending[key] = _Pending(pending.first, pending.time_ns, refused=True)
+        self._pending[key] = _Pending(pending.first, refused=True)
 
     def _drop(self, key: Hashable) -> None:
         pending = self._pending.pop(key)
         self._cost -= pending.cost
         if not pending.refused and not pending.late:
-            self.unfinished.append(replace(pending.first, message=pending.missing()))
+            self.unfinished.append(Unfinished(pending.first, pending.missing()))
 
 
 def _apart(one: int | None, other: int | None) -> bool:

@@ -42,7 +42,8 @@ class CaptureFault:
 
     `packet` is the number of the packet that the fault is about, None where that is a block that
     holds no packet. `byte` counts from the start of the file, of the file once it is unpacked, of the
-    packet, or of the packet that fragments made, as `within` says.
+    packet, or of the packet that fragments made, as `within` says. `time_ns`, `source` and `destination`
+    are those of the packet, as far as they are known.
     """
 
     packet: int | None
@@ -50,6 +51,9 @@ class CaptureFault:
     message: str
     byte: int
     within: Within
+    time_ns: int | None = field(default=None, compare=False)
+    source: str | None = field(default=None, compare=False)
+    destination: str | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         place = self.place

@@ -14,7 +14,7 @@ import inspect
 from functools import cache
 from typing import Any, Final
 
-from wirelock.codec.columnar import compiled_module
+from wirelock.codec.compiled import compiled_module
 
 __all__ = ["COLUMNS", "compiled_scan"]
 

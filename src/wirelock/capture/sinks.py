@@ -116,22 +116,17 @@ def fault_sink(form: str, stream: TextIO) -> FaultSink:
 
 def _origin(row: Row | FaultRow, many_files: bool) -> dict[str, Any]:
     """The columns that say which packet a row or fault is from."""
-    datagram = row.datagram
-    found: dict[str, Any] = {"file": row.file} if many_files else {}
-    found["packet"] = row.packet if isinstance(row, FaultRow) else row.datagram.packet
-    if datagram is None:
-        return {
-            **found,
-            **dict.fromkeys(("time_ns", "source", "source_port", "destination", "destination_port")),
-        }
+    datagram, about = row.datagram, row.about if isinstance(row, FaultRow) else row.datagram
+    time_ns = about.time_ns if about else None
     # Beyond 2^53 an integer is a string in all JSON of ours: many readers would round it.
     return {
-        **found,
-        "time_ns": None if datagram.time_ns is None else str(datagram.time_ns),
-        "source": datagram.source,
-        "source_port": datagram.source_port,
-        "destination": datagram.destination,
-        "destination_port": datagram.destination_port,
+        **({"file": row.file} if many_files else {}),
+        "packet": row.packet if isinstance(row, FaultRow) else row.datagram.packet,
+        "time_ns": None if time_ns is None else str(time_ns),
+        "source": about.source if about else None,
+        "source_port": datagram.source_port if datagram else None,
+        "destination": about.destination if about else None,
+        "destination_port": datagram.destination_port if datagram else None,
     }
 
 

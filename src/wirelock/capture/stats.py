@@ -1,20 +1,26 @@
 """Decoded captures -> statistics: what came when, and what each field of each version costs.
 
-Kept in bounded memory: counts by field, and by interval of time.
+Kept in bounded memory: counts by field, and by interval of time. Rows one by one and the columns of many
+come to the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from wirelock.capture.bandwidth import Bandwidth, FieldCost
 from wirelock.capture.datagrams import Datagram
 from wirelock.capture.decode import FaultRow, Row, Summary
 from wirelock.capture.files import Packet
 from wirelock.capture.timeline import Timeline
+from wirelock.codec.columnar import numpy_module
 from wirelock.schema.registry import Protocol
+
+if TYPE_CHECKING:
+    from wirelock.capture.arrivals import Arrivals
+    from wirelock.capture.bulk import Part, Records
 
 __all__ = ["INTERVALS", "Statistics", "VersionCost"]
 
@@ -52,7 +58,7 @@ class _Version:
 
 
 class Statistics:
-    """Takes what decode yields, and the packets that it saw.
+    """Takes what decode yields, and the packets that it saw; or the parts that decode_columns yields.
 
     `skip` is how many bytes of each payload stand before its first record.
     """
@@ -71,9 +77,12 @@ class Statistics:
     def see(self, packet: Packet) -> None:
         """Count a packet, before what came of it."""
         self._time_ns = packet.time_ns
-        interval = self.timeline.at(packet.time_ns)
+        self._packet(packet.time_ns, packet.captured)
+
+    def _packet(self, time_ns: int | None, captured: int) -> None:
+        interval = self.timeline.at(time_ns)
         interval.packets += 1
-        interval.bytes += packet.captured
+        interval.bytes += captured
 
     def take(self, items: Iterable[Row | FaultRow]) -> None:
         """Count rows and faults."""
@@ -85,9 +94,7 @@ class Statistics:
 
     def _row(self, row: Row) -> None:
         protocol, version, record = row.parsed
-        found = self._versions.get((protocol.name, version))
-        if found is None:
-            found = self._versions[protocol.name, version] = _Version(protocol, version)
+        found = self._version(protocol, version)
         payload = row.datagram.payload
         if row.datagram is not self._datagram:
             self._datagram, self._used = row.datagram, self._skip
@@ -98,6 +105,12 @@ class Statistics:
         found.bandwidth.add(record, data)
         self.timeline.at(row.datagram.time_ns).counts["record", row.parsed.label] += 1
 
+    def _version(self, protocol: Protocol, version: int) -> _Version:
+        found = self._versions.get((protocol.name, version))
+        if found is None:
+            found = self._versions[protocol.name, version] = _Version(protocol, version)
+        return found
+
     def _fault(self, fault: FaultRow) -> None:
         time_ns = self._time_ns if fault.datagram is None else fault.datagram.time_ns
         self.timeline.at(time_ns).counts["fault", fault.code] += 1
@@ -105,6 +118,50 @@ class Statistics:
             used = self._used if fault.datagram is self._datagram else 0
             self.faulty_bytes += len(fault.datagram.payload) - used
             self._datagram, self._used = fault.datagram, len(fault.datagram.payload)
+
+    # -- many at once
+
+    def take_part(self, part: Part) -> None:
+        """Count a part: its packets, records and faults. Parts have to come in their order."""
+        arrivals = part.block.arrivals
+        self._packets(arrivals)
+        for records in part.records:
+            self._records(records)
+        used = _used_before_faults(part)
+        for place, fault in zip(part.places, part.faults, strict=True):
+            self._time_ns = arrivals.before(place, self._time_ns)
+            if fault.datagram is not None and fault.packet in used:
+                self._datagram, self._used = fault.datagram, used[fault.packet]
+            self._fault(fault)
+        self._time_ns = arrivals.before(None, self._time_ns)
+
+    def _packets(self, arrivals: Arrivals) -> None:
+        np = numpy_module()
+        times, captured = arrivals.runs
+        intervals, which = self.timeline.spread(times)
+        packets, octets = np.bincount(which), np.bincount(which, captured)  # sums below 2**53 are exact
+        for interval, number, size in zip(intervals, packets.tolist(), octets.tolist(), strict=True):
+            interval.packets += number
+            interval.bytes += int(size)
+        for time_ns, size in arrivals.singles():
+            self._packet(time_ns, size)
+
+    def _records(self, records: Records) -> None:
+        np = numpy_module()
+        block, rows, table = records.block, records.rows, records.table
+        found = self._version(records.protocol, records.version)
+        datagrams = int((table.starts == block.starts[rows] + self._skip).sum())
+        found.datagrams += datagrams
+        found.skipped += 8 * self._skip * datagrams
+        found.bandwidth.add_table(table)
+        name = "record", records.protocol.label(records.version)
+        timed = block.timed[rows]
+        intervals, which = self.timeline.spread(block.times[rows[timed]])
+        for interval, number in zip(intervals, np.bincount(which).tolist(), strict=True):
+            if number:
+                interval.counts[name] += number
+        for row in rows[~timed].tolist():
+            self.timeline.at(block.odd[row].time_ns).counts[name] += 1
 
     def versions(self) -> list[VersionCost]:
         """Return what each version costs, in the order of their names."""
@@ -184,3 +241,16 @@ class Statistics:
 
 def _named(counts: Any, kind: str) -> dict[str, int]:
     return {name: count for (of, name), count in sorted(counts.items()) if of == kind}
+
+
+def _used_before_faults(part: Part) -> dict[int | None, int]:
+    """Return the payload bytes up to the end of the last record, by packets that have a fault behind one."""
+    used: dict[int | None, int] = {}
+    faulty = [fault.packet for fault in part.faults if fault.datagram is not None]
+    for records in part.records if faulty else ():
+        if records.protocol.repeats:
+            which = numpy_module().isin(records.packets, faulty)
+            ends = records.table.stops[which] - records.block.starts[records.rows[which]]
+            for packet, end in zip(records.packets[which].tolist(), ends.tolist(), strict=True):
+                used[packet] = max(end, used.get(packet, 0))
+    return used

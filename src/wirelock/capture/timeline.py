@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import accumulate
 from operator import mul
-from typing import Final
+from typing import Any, Final
 
 __all__ = ["WIDTHS_NS", "Interval", "Timeline"]
 
@@ -67,6 +67,20 @@ class Timeline:
             self._first, self._last = first, last
             self._intervals[place] = Interval()
         return self._intervals[place]
+
+    def spread(self, times: Any) -> tuple[list[Interval], Any]:
+        """Return intervals for an array of times, 64 bits each, and the number of each time's among them."""
+        if not len(times):
+            return [], times
+        first, last = int(times.min()), int(times.max())
+        for time_ns in (first, last):
+            self.at(time_ns)  # from now on intervals are wide enough
+        width = self.width_ns
+        # Beyond 64 bits there are but the intervals before and behind the epoch.
+        places = times // width if width < 1 << 63 else (times >= 0) - 1
+        start = first // width
+        found = [self.at(place * width) for place in range(start, last // width + 1)]
+        return found, places - start
 
     def _widen(self) -> None:
         step = WIDTHS_NS[self._level + 1] // WIDTHS_NS[self._level]

@@ -124,7 +124,8 @@ def _decode_all(
         with progress(path, summary.read_bytes, to_stdout) as advance:
             # A bar moves aside for what is written to sys.stderr from now on, not for what was before.
             faults = to_file or sinks.fault_sink("table", sys.stderr)
-            if columnar(path, registry, selection, rows):
+            always = shaping.derived
+            if hasattr(rows, "write_records") and columnar(path, registry, selection, always=always):
                 from wirelock.capture.bulk import decode_columns
 
                 for part in decode_columns(source, registry, selection, summary, name):
@@ -132,7 +133,7 @@ def _decode_all(
                         for fault in part.faults:
                             faults.write(fault)
                         for records in part.records:
-                            rows.write_records(records, name)  # type: ignore[attr-defined]
+                            rows.write_records(records, name)
                     else:
                         _write(part.items(), shaping, summary, rows, faults)
                     advance(summary.read_bytes)
@@ -165,14 +166,11 @@ def _write(
         done()
 
 
-def columnar(path: Path, registry: Registry, selection: Selection, rows: RowSink) -> bool:
-    """Whether the rows of a capture become columns many at once: those of a table, if it is worth it."""
-    if not hasattr(rows, "write_records"):
-        return False
+def columnar(path: Path, registry: Registry, selection: Selection, *, always: bool = False) -> bool:
+    """Whether a capture is decoded many packets at once: where that can be done, and is worth it, or not."""
     from wirelock.capture import bulk
 
-    derived = getattr(rows, "derived", False)
-    large = derived or str(path) == "-" or not path.is_file() or path.stat().st_size >= bulk.WORTH
+    large = always or str(path) == "-" or not path.is_file() or path.stat().st_size >= bulk.WORTH
     if large:
         _tell_of_compiling()
     return large and bulk.can_decode(registry, selection)

@@ -76,6 +76,13 @@ def command(
     for path in captures:
         source, name = opened(path)
         with decode.progress(path, summary.read_bytes, rows_on_stdout=False) as advance:
+            if decode.columnar(path, registry, selection):
+                from wirelock.capture.bulk import decode_columns
+
+                for part in decode_columns(source, registry, selection, summary, name):
+                    stats.take_part(part)
+                    advance(summary.read_bytes)
+                continue
             for item in decoded(source, registry, selection, summary, name, stats.see):
                 stats.take((item,))
                 advance(summary.read_bytes)

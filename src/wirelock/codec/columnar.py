@@ -1,28 +1,20 @@
 """The columnar engine: many records at once -> columns, by code that numba compiles for a layout.
 
 Compiled code only detects that a record is bad; locate then names the fault of just those, when somebody
-asks. The source lies in a cache folder of the user's, under the layout's digest and the versions of all that
-has a say in it, and numba keeps the machine code beside it. Uncompiled, the same source runs as Python.
+asks. Uncompiled, the same source runs as Python.
 """
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
-import logging
-import os
-import sys
-import tempfile
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from wirelock import __version__
 from wirelock.codec import kernels
 from wirelock.codec.columns import Plan, is_flat, plan_of
 from wirelock.codec.columns_build import written
+from wirelock.codec.compiled import INSTALL, compiled_module
 from wirelock.codec.emit_columns import column_source
 from wirelock.codec.template import Names
 from wirelock.layout.canonical import digest
@@ -35,17 +27,18 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-__all__ = ["ColumnarEngine", "Every", "Filled", "Spans", "compiled_module", "numpy_module"]
+__all__ = ["ColumnarEngine", "Every", "Filled", "Spans", "numpy_module"]
 
-LOG: Final = logging.getLogger("wirelock.columnar")
-INSTALL: Final = "columns want numba and numpy: pip install 'wirelock[columnar]'"
 _CHUNK: Final = 1 << 16
 """Records whose bounds are found at a time, where their sizes differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """Some of the records that were tried: their numbers, and the bytes between which they lie."""
+    """Some of the records that were tried: their numbers, and the bytes between which they lie.
+
+    A record that is bad lies up to where it would have had to end.
+    """
 
     numbers: Integers
     starts: Integers
@@ -162,15 +155,16 @@ class ColumnarEngine:
         if self.size is None:
             ends, totals = np.empty(len(starts), "i8"), np.zeros(self.plan.dims, "i8")
             self._code.check(self._given(octets), starts, stops, exact, ends, totals)
-            return self._fill(octets, spans, ends >= 0, totals), ends
+            filled = self._fill(octets, spans, ends >= 0, totals)
+            return _ending(filled, ends[ends >= 0]), ends
         lengths = stops - starts
         fits = lengths == self.size if exact else lengths >= self.size
         there = spans if fits.all() else spans.of(fits)
         good, arrays = np.empty(len(there), "?"), self._arrays((len(there),))
         self._code.flat(self._given(octets), np.ascontiguousarray(there.starts), good, *arrays)
         fits[fits] = good
-        found = replace(self._flat(arrays, good, there), bad=spans.of(~fits))
-        return found, np.where(fits, starts + self.size, -1)
+        filled = replace(self._flat(arrays, good, there), bad=spans.of(~fits))
+        return _ending(filled, filled.good.starts + self.size), np.where(fits, starts + self.size, -1)
 
     def none(self) -> Filled:
         """Return what is filled where there is no record at all; nothing is compiled for it."""
@@ -254,25 +248,16 @@ class ColumnarEngine:
         return self._fill(octets, spans, good, totals), reach
 
 
+def _ending(filled: Filled, stops: Integers) -> Filled:
+    """Return what was filled with the good records up to where they end."""
+    return replace(filled, good=Spans(filled.good.numbers, filled.good.starts, stops))
+
+
 def _same(one: Any, other: Any) -> bool:
     return bool(one.tobytes() == other.tobytes())
 
 
 # -- compiled code
-
-
-def cache_folder() -> Path:
-    """Return the folder for generated source and machine code: WIRELOCK_CACHE, or the platform's."""
-    given = os.environ.get("WIRELOCK_CACHE")
-    if given:
-        return Path(given)
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = str(Path.home() / "Library" / "Caches")
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "wirelock"
 
 
 def _plain(layout: Layout, text: str) -> Any:
@@ -294,71 +279,3 @@ def _compiled(layout: Layout, source: str) -> Any:
     """Return the module of the source of a layout."""
     stem = f"columns_{digest(layout).partition(':')[2][:16]}"
     return compiled_module(f"columns of {layout.name}", stem, source)
-
-
-def compiled_module(title: str, stem: str, source: str) -> Any:
-    """Return the functions of a source that numba compiles, from its file in the cache folder.
-
-    `title` says what it is, `stem` is in the name of its file. Raises ImportError without numba.
-    """
-    try:
-        import numba
-    except ImportError:
-        raise ImportError(INSTALL) from None
-    versions = (__version__, numba.__version__, sys.version, source)
-    key = hashlib.sha256("\0".join(versions).encode()).hexdigest()[:16]
-    name = f"wirelock_{stem}_{key}"
-    if name not in sys.modules:
-        _load(name, _stored(name, source))
-    return _Functions(sys.modules[name], title)
-
-
-def _load(name: str, file: Path) -> None:
-    spec = importlib.util.spec_from_file_location(name, file)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # numba's cache finds the constants of a function by the name of its module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
-
-
-class _Functions:
-    """The functions of a compiled module. The first one that has no machine code yet is told of."""
-
-    def __init__(self, module: ModuleType, title: str) -> None:
-        assert module.__file__ is not None
-        self._module, self._title, self._file = module, title, Path(module.__file__)
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._module, name)
-        folder, stem = self._file.parent, self._file.stem
-        if self._title and not list((folder / "__pycache__").glob(f"{stem}.{name}-*.nbi")):
-            LOG.info("compiling %s into %s: once, then from there", self._title, folder)
-            self._title = ""
-        setattr(self, name, found)
-        return found
-
-
-def _stored(name: str, source: str) -> Path:
-    """Return the file of the source, written once and whole; in a folder of its own where none is kept."""
-    folder = cache_folder()
-    try:
-        return _written(folder / f"{name}.py", source)
-    except OSError as problem:
-        LOG.info("no cache in %s: %s", folder, problem)
-    return _written(Path(tempfile.mkdtemp(prefix="wirelock-")) / f"{name}.py", source)
-
-
-def _written(file: Path, source: str) -> Path:
-    if file.is_file() and file.read_text("utf-8") == source:
-        return file
-    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with tempfile.NamedTemporaryFile(
-        "w", dir=file.parent, suffix=".tmp", delete=False, encoding="utf-8"
-    ) as made:
-        made.write(source)
-    Path(made.name).replace(file)
-    return file

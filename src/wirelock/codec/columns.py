@@ -202,7 +202,7 @@ class _Planner:
             case If(type=there) | Optional(inner=there):
                 made.array = self.array(made, "u1", "?", "tags")
                 made.labels = ("",)
-                within = f"{path}?" if isinstance(valued(there), If | Optional | Switch | Select) else path
+                within = f"{path}?" if _chooses(there) else path
                 made.parts = (self.node(there, within, self.dimension(), ()),)
             case Switch() | Select():
                 made.array = self.array(made, "u2", holds="tags")
@@ -221,6 +221,14 @@ class _Planner:
             case _ if found := stored_type(kind):
                 made.array = self.array(made, *found)
         return made
+
+
+def _chooses(kind: Type) -> bool:
+    """Whether a value, or each one in arrays of fixed counts, is a choice: its tags have the same path."""
+    kind = valued(kind)
+    while isinstance(kind, Array) and isinstance(kind.count, int):
+        kind = valued(kind.element)
+    return isinstance(kind, If | Optional | Switch | Select)
 
 
 def stored_type(kind: Type) -> tuple[str, str] | None:

@@ -114,6 +114,15 @@ class Table:
         """The byte of the buffer where each good record begins."""
         return self.filled.good.starts
 
+    @property
+    def stops(self) -> NDArray[np.int64]:
+        """The byte of the buffer behind each good record."""
+        return self.filled.good.stops
+
+    def octets(self, row: int) -> bytes:
+        """Return the bytes of a good record."""
+        return bytes(memoryview(self._data).cast("B")[int(self.starts[row]) : int(self.stops[row])])
+
     # -- faults
 
     @property

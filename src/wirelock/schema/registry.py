@@ -430,18 +430,18 @@ class Registry:
 
     def recognised(self, data: bytes) -> Protocol:
         """Return the protocol whose tag the bytes begin with. Raises DecodeError as parse_all does."""
-        refusals: list[DecodeError] = []
+        refusals: list[tuple[str, Fault]] = []  # an error that its own frame holds is freed late
         for protocol in self:
             if protocol.tag:
                 try:
                     protocol.version_of(data)
                 except DecodeError as error:
-                    refusals.append(error)
+                    refusals.append((error.record, error.fault))
                 else:
                     return protocol
-        ours = [error for error in refusals if error.code != "foreign"]
-        if ours:
-            raise ours[0]
+        for record, fault in refusals:
+            if fault.code != "foreign":
+                raise DecodeError(record, fault)
         found = data[:8].hex(" ") or "nothing"
         known = ", ".join(sorted(tag.hex(" ") for protocol in self for tag in protocol.tags)) or "any tag"
         raise DecodeError("registry", Fault("foreign", "", found, known, 0))

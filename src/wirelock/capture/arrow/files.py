@@ -104,7 +104,8 @@ class TableFile:
     def end_group(self) -> None:
         """End the current row group."""
         if self._gathered:
-            group, self._gathered = self._gathered, []
+            group = pa.Table.from_batches(self._gathered, self.schema).combine_chunks()
+            self._gathered = []
             self._wait()
             if self._threads:
                 self._written = self._thread.submit(self._write, group)
@@ -117,8 +118,7 @@ class TableFile:
             written, self._written = self._written, None
             written.result()
 
-    def _write(self, batches: list[pa.RecordBatch]) -> None:
-        group = pa.Table.from_batches(batches, self.schema).combine_chunks()
+    def _write(self, group: pa.Table) -> None:
         if isinstance(self._writer, pq.ParquetWriter):
             self._writer.write_table(group, row_group_size=group.num_rows)
         else:

@@ -136,7 +136,7 @@ def _batch(schema: pa.Schema, rows: list[Row], derived: bool) -> pa.RecordBatch:
 
 
 def _time(time_ns: int | None) -> int | None:
-    return time_ns if time_ns is not None and -(1 << 63) <= time_ns < 1 << 63 else None
+    return time_ns if time_ns is not None and abs(time_ns) < 1 << 63 else None
 
 
 def _shown(name: str) -> str:
@@ -172,7 +172,7 @@ class RowTables:
     ) -> None:
         self._name_of, self._open, self._form = name_of, open_file, form
         self._how = {"many_files": many_files, "upgraded": upgraded, "derived": derived}
-        self.derived = derived
+        self._derived = derived
         self._lists = lists
         self._tables: dict[tuple[str, int], _Table] = {}
         self._stack = ExitStack()
@@ -222,7 +222,7 @@ class RowTables:
             schema = row_schema(protocol, version, **self._how)
             stored = exploded_schema(schema, self._lists) if self._lists else schema
             file = self._stack.enter_context(TableFile(stream, self._form, stored, threads=self._threads))
-            self._tables[key] = _Table(path, file, schema, self._lists, self.derived)
+            self._tables[key] = _Table(path, file, schema, self._lists, self._derived)
         return self._tables[key]
 
 
@@ -301,7 +301,7 @@ class FaultTable:
         rows = []
         for fault in self._faults:
             datagram = fault.datagram
-            time = _time(datagram.time_ns) if datagram else None
+            time = _time(fault.about.time_ns) if fault.about else None
             payload = datagram.payload if datagram else None
             rows.append({**fault_cells(fault), "file": _shown(fault.file), "time": time, "payload": payload})
         self._faults, self._bytes = [], 0
