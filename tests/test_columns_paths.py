@@ -177,10 +177,9 @@ def test_rows_say_whose_each_value_is_and_what_is_empty_may_be_left_out(data: st
     root = engine.plan.root
     offsets = {path: table.offsets(path) for path in array_paths(root)}
     tags = {path: table.tags(path) for path in choice_paths(root)}
-    sizes = table.filled.sizes
     used = {
         "columns": {path: column for path, column in columns.items() if len(column)},
-        "offsets": {path: found for path, found in offsets.items() if sizes[array_paths(root)[path].dim]},
+        "offsets": {path: found for path, found in offsets.items() if len(found) > 1},
         "tags": {path: found for path, found in tags.items() if len(found)},
     }
     for given_ in ({"columns": columns, "offsets": offsets, "tags": tags}, used):

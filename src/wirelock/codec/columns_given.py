@@ -78,7 +78,7 @@ class _Given:
 
     def unused(self, node: Node) -> bool:
         """Whether a node lies in a case, an array or something absent of which there is none at all."""
-        return node.dim > 0 and self.sizes.get(node.dim) == 0
+        return not prod(node.repeat) or (node.dim > 0 and self.sizes.get(node.dim) == 0)
 
     def check_used(self) -> None:
         """Raise KeyError for what was given and is no part of the record."""
