@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, Protocol, TextIO
 
 from wirelock.capture.decode import FaultRow, Row, endpoint
-from wirelock.capture.explode import columns_of, flat_rows
+from wirelock.capture.explode import FlatRows
+from wirelock.schema.registry import Protocol as WireProtocol
 from wirelock.schema.registry import Registry
 
 __all__ = [
@@ -155,24 +156,38 @@ class _JsonRows:
         self._stream.write(f'{text[:-1]},"record":{row.record.model_dump_json()}}}\n')
 
 
+class _Flat:
+    """What makes flat rows of each version, once it is asked for."""
+
+    def __init__(self, lists: Sequence[str]) -> None:
+        self._lists = lists
+        self._known: dict[tuple[str, int], FlatRows] = {}
+
+    def of(self, protocol: WireProtocol, version: int) -> FlatRows:
+        key = protocol.name, version
+        if key not in self._known:
+            self._known[key] = FlatRows(protocol.layout(version), self._lists)
+        return self._known[key]
+
+
 class _FlatJsonRows:
     """As CSV, with JSON in place of text, and the columns of the row's own version."""
 
     def __init__(self, stream: TextIO, many_files: bool, lists: Sequence[str]) -> None:
         self._stream = stream
         self._many_files = many_files
-        self._lists = lists
+        self._flat = _Flat(lists)
 
     def write(self, row: Row) -> None:
-        names = list(columns_of(row.parsed.protocol.layout(row.parsed.version), "record.", self._lists))
+        flat = self._flat.of(row.parsed.protocol, row.parsed.version)
         head = _head(row, self._many_files)
-        for cells in flat_rows(row.record.model_dump(mode="json"), "record.", self._lists):
-            line = {**head, **{name: cells.get(name) for name in names}}
+        for cells in flat.of(row.record.model_dump(mode="json")):
+            line = {**head, **{name: cells.get(name) for name in flat.columns}}
             self._stream.write(json.dumps(line, separators=(",", ":"), ensure_ascii=False) + "\n")
 
 
 class _CsvRows:
-    """One column for each field of any version, dotted as JSONL nests them; lists are JSON."""
+    """One column for each field of any version, dotted as JSONL nests them; lists and choices are JSON."""
 
     def __init__(
         self,
@@ -183,12 +198,12 @@ class _CsvRows:
         lists: Sequence[str],
     ) -> None:
         self._many_files = many_files
-        self._lists = lists
+        self._flat = _Flat(lists)
         self._columns: dict[str, None] = {}
         for protocol in registry:
             wanted = versions.get(protocol.name) if versions is not None else protocol.versions
             for version in (wanted,) if isinstance(wanted, int) else wanted or ():
-                self._columns |= dict.fromkeys(columns_of(protocol.layout(version), "record.", lists))
+                self._columns |= dict.fromkeys(self._flat.of(protocol, version).columns)
         self._writer = csv.writer(stream, lineterminator="\n")
         names = ["file"] if many_files else []
         names += ["packet", "time_ns", "source", "source_port", "destination", "destination_port"]
@@ -197,7 +212,8 @@ class _CsvRows:
 
     def write(self, row: Row) -> None:
         head = _head(row, self._many_files).values()
-        for cells in flat_rows(row.record.model_dump(mode="json"), "record.", self._lists):
+        flat = self._flat.of(row.parsed.protocol, row.parsed.version)
+        for cells in flat.of(row.record.model_dump(mode="json")):
             self._writer.writerow([*head, *(_cell(cells.get(name)) for name in self._columns)])
 
 
