@@ -19,6 +19,7 @@ from typing import Any, BinaryIO, Final, Protocol, TextIO
 
 from wirelock.capture.decode import FaultRow, Row, endpoint
 from wirelock.capture.explode import FlatRows
+from wirelock.layout.nodes import Array, Constant, If, Layout, Optional, Type, parts_of, valued
 from wirelock.schema.registry import Protocol as WireProtocol
 from wirelock.schema.registry import Registry
 
@@ -250,9 +251,10 @@ class _TableRows:
         source = endpoint(datagram.source, datagram.source_port)
         destination = endpoint(datagram.destination, datagram.destination_port)
         file = f"{row.file}: " if self._many_files else ""
+        layout = row.parsed.protocol.layout(row.parsed.version)
         self._line(
             f"{file}{datagram.packet:>7}  {time:>13}  {source:<21}  {destination:<21}"
-            f"  {row.parsed.label:<12}  {fields_text(row.record)}"
+            f"  {row.parsed.label:<12}  {fields_text(row.record, layout)}"
         )
 
 
@@ -262,16 +264,26 @@ def seconds(time_ns: int) -> str:
     return f"{sign}{time_ns // 10**9}.{time_ns % 10**9:09}"
 
 
-def fields_text(value: Any) -> str:
-    """Return a record's fields in one line: `tick=3 entities=[{id=1 ...}]`."""
-    return " ".join(f"{name}={_value_text(item)}" for name, item in value.model_dump().items())
+def fields_text(value: Any, layout: Layout) -> str:
+    """Return a record's fields in one line, without its constants: `tick=3 entities=[{id=1 ...}]`."""
+    return _fields_text(value.model_dump(), layout)
 
 
-def _value_text(value: Any) -> str:
+def _fields_text(values: dict[str, Any], layout: Layout | None) -> str:
+    types = {item.label: valued(item.type) for item in layout.fields} if layout else {}
+    shown = (name for name in values if not isinstance(types.get(name), Constant))
+    return " ".join(f"{name}={_value_text(values[name], types.get(name))}" for name in shown)
+
+
+def _value_text(value: Any, kind: Type | None) -> str:
+    """Return a value in words; of what a choice chose the type is not known, and nothing is left out."""
+    while isinstance(kind, If | Optional):
+        kind = valued(parts_of(kind)[0])
     if isinstance(value, dict):
-        return "{" + " ".join(f"{name}={_value_text(item)}" for name, item in value.items()) + "}"
+        return "{" + _fields_text(value, kind if isinstance(kind, Layout) else None) + "}"
     if isinstance(value, tuple | list):
-        return "[" + " ".join(map(_value_text, value)) + "]"
+        element = valued(kind.element) if isinstance(kind, Array) else None
+        return "[" + " ".join(_value_text(item, element) for item in value) + "]"
     if isinstance(value, bytes):
         return value.hex() or "-"
     if isinstance(value, IntFlag):
