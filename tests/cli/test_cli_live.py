@@ -32,6 +32,7 @@ from tests.cli.command import (
     Outcome,
     capture_of,
     default_interrupt,
+    run,
     session,
     shell,
     write,
@@ -46,26 +47,25 @@ def ignored_interrupt():
 
 
 class Piped:
-    """A `decode` that reads a pipe which stays open, in a process group of its own."""
+    """A command that reads a pipe which stays open, in a process group of its own."""
 
     def __init__(self, arguments, folder, *, fifo=False, ignored=False):
         if fifo:
             os.mkfifo(folder / "fifo")
         ends = (None, None) if fifo else os.pipe()
         self.process = subprocess.Popen(
-            [*COMMAND, "decode", *map(str, arguments)],
+            [*COMMAND, *map(str, arguments)],
             cwd=ROOT,
             env=ENVIRONMENT,
             stdin=ends[0] or subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
-            preexec_fn=(lambda: signal.signal(signal.SIGINT, signal.SIG_IGN))
-            if ignored
-            else default_interrupt,
+            preexec_fn=ignored_interrupt if ignored else default_interrupt,
         )
         self.out = os.open(folder / "fifo", os.O_WRONLY) if fifo else ends[1]
         self.reading = self.out if fifo else ends[0]
+        self.ends = {self.out, self.reading}
 
     def feed(self, data):
         """Write, and wait until all of it was read."""
@@ -80,6 +80,11 @@ class Piped:
     def signal(self, number=signal.SIGINT):
         os.killpg(self.process.pid, number)
 
+    def end(self):
+        """Close the pipe."""
+        while self.ends:
+            os.close(self.ends.pop())
+
     def outcome(self):
         out, err = self.process.communicate(timeout=60)
         return Outcome(self.process.returncode, out, err)
@@ -87,9 +92,7 @@ class Piped:
     def close(self):
         self.process.kill()
         self.process.communicate()
-        for end in {self.out, self.reading}:
-            with contextlib.suppress(OSError):
-                os.close(end)
+        self.end()
 
 
 @pytest.fixture
@@ -117,7 +120,7 @@ def rows_of(path):
 def test_what_had_come_is_decoded_and_the_files_are_whole(piped, tmp_path, suffix, fifo, cut):
     rows, faults = tmp_path / f"rows.{suffix}", tmp_path / "faults.jsonl"
     capture = tmp_path / "fifo" if fifo else "-"
-    found = piped(capture, "-o", rows, "--faults", faults, fifo=fifo)
+    found = piped("decode", capture, "-o", rows, "--faults", faults, fifo=fifo)
     data = SESSION.read_bytes() + capture_of(V1)[24:][:cut]
     found.feed(data)
     found.signal()
@@ -135,15 +138,24 @@ def test_what_had_come_is_decoded_and_the_files_are_whole(piped, tmp_path, suffi
 
 
 def test_rows_on_standard_output_come_before_the_summary_ends(piped):
-    found = piped("-", "--format", "csv")
+    found = piped("decode", "-", "--format", "csv")
     found.feed(SESSION.read_bytes())
     found.signal()
     outcome = found.outcome()
     assert (outcome.code, outcome.out) == (130, session("--format", "csv").out)
 
 
+def test_what_is_in_a_capture_is_told_as_far_as_it_came(piped):
+    found = piped("capture", "info", "-")
+    found.feed(SESSION.read_bytes())
+    found.signal()
+    outcome = found.outcome()
+    told = run("capture", "info", "-", given=SESSION.read_bytes())
+    assert (outcome.code, outcome.out, outcome.err) == (130, told.out, f"{TOLD}\n")
+
+
 def test_a_header_alone_is_a_capture_without_packets(piped, tmp_path):
-    found = piped("-", "-o", tmp_path / "rows.jsonl")
+    found = piped("decode", "-", "-o", tmp_path / "rows.jsonl")
     found.feed(capture_of())
     found.signal()
     assert found.outcome().err.splitlines() == ["0 packets, 0 bytes", "no faults", TOLD]
@@ -151,7 +163,7 @@ def test_a_header_alone_is_a_capture_without_packets(piped, tmp_path):
 
 
 def test_the_captures_behind_it_are_not_read(piped, tmp_path):
-    found = piped("-", write(tmp_path / "two.pcap", capture_of(V2)), "--format", "jsonl")
+    found = piped("decode", "-", write(tmp_path / "two.pcap", capture_of(V2)), "--format", "jsonl")
     found.feed(capture_of(V1))
     found.signal()
     outcome = found.outcome()
@@ -202,7 +214,7 @@ def test_what_a_writer_has_left_to_write_when_it_is_interrupted_too_is_read(tmp_
 
 @pytest.mark.parametrize("again", [False, True], ids=["once", "twice"])
 def test_a_writer_that_does_not_stop_is_left_after_a_while_or_at_the_second_interrupt(piped, tmp_path, again):
-    found = piped("-", "-o", tmp_path / "rows.jsonl")
+    found = piped("decode", "-", "-o", tmp_path / "rows.jsonl")
     packets = capture_of(V1, V1)
     found.feed(packets)
     over = threading.Event()
@@ -235,7 +247,7 @@ def test_a_writer_that_does_not_stop_is_left_after_a_while_or_at_the_second_inte
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
 def test_an_end_that_is_asked_for_waits_for_no_writer(piped, tmp_path, suffix):
     """Large captures are read in a thread, which must not be waited for where nothing comes."""
-    found = piped("-", "-o", tmp_path / f"rows.{suffix}")
+    found = piped("decode", "-", "-o", tmp_path / f"rows.{suffix}")
     found.feed(capture_of(V1))
     found.signal(signal.SIGTERM)
     assert found.outcome().code == 143
@@ -244,12 +256,11 @@ def test_an_end_that_is_asked_for_waits_for_no_writer(piped, tmp_path, suffix):
 
 def test_an_interrupt_that_is_ignored_stays_ignored(piped):
     """As in the background of a shell."""
-    found = piped("-", "--format", "jsonl", ignored=True)
+    found = piped("decode", "-", "--format", "jsonl", ignored=True)
     found.feed(capture_of(V1))
     found.signal()
     found.feed(capture_of(V2)[24:])
-    os.close(found.out)
-    os.close(found.reading)
+    found.end()
     outcome = found.outcome()
     assert (outcome.code, len(outcome.out.splitlines())) == (0, 2)
 

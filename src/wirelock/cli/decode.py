@@ -191,7 +191,7 @@ class _Told(logging.Handler):
 @contextmanager
 def progress(path: Path, before: int, rows_on_stdout: bool) -> Iterator[Any]:
     """Show a bar on a terminal, unless rows are written to it; `before` is what other files had."""
-    if not sys.stderr.isatty() or (rows_on_stdout and sys.stdout.isatty()) or str(path) == "-":
+    if not sys.stderr.isatty() or (rows_on_stdout and sys.stdout.isatty()) or not path.is_file():
         yield lambda done: None
         return
     from rich.console import Console
