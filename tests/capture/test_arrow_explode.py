@@ -12,17 +12,19 @@ import polars
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from protocol import PROTOCOLS
 from tests.capture.capture_writer import ethernet, ipv4, pcap, udp
 from tests.capture.messages import MESSAGES, SAMPLES, MessageV2
+from tests.strategies import layouts, name_layout, samples
 from wirelock.capture.arrow.columns import column_of
 from wirelock.capture.arrow.explode import exploded, exploded_schema, list_columns
 from wirelock.capture.explode import FlatRows, arrays_in, lists_on
 from wirelock.cli.decode import command
 from wirelock.codec.arrow_types import type_of
+from wirelock.codec.generated import GeneratedEngine
 from wirelock.layout.walk import walk
 
 LAYOUT = MESSAGES["message"].layout(1)
@@ -92,6 +94,41 @@ def test_columns_and_records_give_the_same_rows(records: Any, array: str, data: 
         {in_json(name): row[name] for name in row if row[name] is not None} for row in found.to_pylist()
     )
     assert [scalars(row, shared) for row in tables] == [scalars(row, shared) for row in rows]
+
+
+def as_json(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return [as_json(item) for item in value]
+    if value is None or isinstance(value, int | float | str | bytes):
+        return value
+    return {name: as_json(item) for name, item in vars(value).items()}
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(st.data())
+def test_arrays_of_any_layout_have_their_elements(data: st.DataObject) -> None:
+    layout, names = name_layout(walk(data.draw(layouts())))
+    engine = GeneratedEngine(layout, names)
+    records = [engine.parse(octets) for octets, _ in data.draw(st.lists(samples(layout), max_size=4))]
+    for path in arrays_in(layout):
+        lists = lists_on(path)
+        wanted = [element[:-1] for record in records for element in elements(as_json(record), path)]
+        flat = FlatRows(layout, lists)
+        rows = [row for record in records for row in flat.of(as_json(record))]
+        assert [[row[f"{name}[]"] for name in lists] for row in rows] == wanted
+        columns = list_columns(layout, lists)
+        found = exploded(batch(layout, records), columns)
+        found.validate(full=True)
+        assert found.schema.equals(exploded_schema(batch(layout, []).schema, columns), check_metadata=True)
+        numbers = (
+            [found.column(f"{name}[]").to_pylist() for name in places if f"{name}[]" in found.schema.names]
+            for places in columns
+        )
+        told = [
+            [next((it for it in cells if it is not None), None) for cells in zip(*one, strict=True)]
+            for one in numbers
+        ]
+        assert [list(row) for row in zip(*told, strict=True)] == wanted
 
 
 def test_an_array_in_every_record_leaves_no_column_that_can_be_null() -> None:

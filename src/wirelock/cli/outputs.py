@@ -47,7 +47,7 @@ explode_option = click.option(
     "--explode",
     "array",
     metavar="FIELD",
-    help="A flat row for each element of an array, such as entities, or entities[].items.",
+    help="A flat row for each element of an array, such as entities, body.joints or entities[].items.",
 )
 
 
