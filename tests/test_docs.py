@@ -73,6 +73,20 @@ def test_decoding_in_python_prints_what_the_page_shows() -> None:
     assert run.stdout == shown, run.stderr
 
 
+FIRST = {"duckdb": """rows.project('"record.magic"').fetchall()[0][0]""", "polars": 'rows["record.magic"][0]'}
+
+
+@pytest.mark.parametrize("reader", FIRST)
+def test_bytes_in_csv_are_read_as_text_as_shown(reader: str, tmp_path: Path) -> None:
+    page = (ROOT / "docs/decode.md").read_text("utf-8")
+    (line,) = re.findall(rf"^rows = {reader}\.read_csv.*$", page, re.M)
+    decode = ["decode", "fixtures/captures/session.pcapng", "-o", str(tmp_path / "rows.csv")]
+    subprocess.run([sys.executable, "-m", "wirelock", *decode], cwd=ROOT, capture_output=True, check=True)
+    script = f"import {reader}\n{line}\nprint(repr({FIRST[reader]}))"
+    run = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert run.stdout == "'5753'\n", run.stderr
+
+
 def test_the_bounds_of_tables_are_those_in_the_code() -> None:
     page = (ROOT / "docs/decode.md").read_text("utf-8")
     assert f"at most {BATCH_ROWS} records, or those of {BATCH_BYTES >> 10} KiB of payload" in page

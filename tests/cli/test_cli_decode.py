@@ -6,6 +6,7 @@ import json
 from collections import Counter
 
 import pytest
+from construct import Array, Const, FixedSized, If, Int8ub, Struct, this
 
 from protocol import PROTOCOLS
 from protocol.rotation import RotationV1
@@ -26,6 +27,9 @@ from tests.cli.command import (
     session,
     write,
 )
+from wirelock import Record, derived
+from wirelock.capture.sinks import fields_text
+from wirelock.schema.record import layout_of
 
 SUMMARY = """\
 360 packets, 42314 bytes, 0.413301184 s
@@ -172,11 +176,42 @@ def test_rows_in_the_table_are_one_line_each(files):
     )
     assert lines[1] == (
         "      5    0.000000000  127.0.0.1:47800        127.0.0.1:42828        snapshot v1   "
-        "magic=5753 version=1 tick=0 count=1 entities=[{id=1 flags=GROUNDED|AIMING "
+        "tick=0 count=1 entities=[{id=1 flags=GROUNDED|AIMING "
         "position={x=10.806046485900879 y=1.25 z=16.82942008972168} "
         "rotation={largest_index=3 a=-6735 b=-20205 c=-2245}}]"
     )
     assert lines[3].startswith("      8    0.008407990  [::1]:47800            [::1]:33546 ")
+
+
+class Marked(Record, layout=Struct("mark" / Const(b"M"), "n" / Int8ub)):
+    mark: bytes = derived()
+    n: int
+
+
+class Full(
+    Record,
+    layout=Struct(
+        "magic" / Const(b"F"),
+        "one" / FixedSized(2, Marked.layout),
+        "all" / Array(2, Marked.layout),
+        "some" / If(this.one.n == 1, Marked.layout),
+        "end" / Const(3, Int8ub),
+    ),
+):
+    magic: bytes = derived()
+    one: Marked
+    all: tuple[Marked, ...]
+    some: Marked | None
+    end: int = derived()
+
+
+def test_the_table_leaves_out_what_all_records_have_the_same():
+    one, two = Marked(n=1), Marked(n=2)
+    found = [
+        fields_text(Full(one=first, all=(one, two), some=some), layout_of(Full))
+        for first, some in ((one, two), (two, None))
+    ]
+    assert found == ["one={n=1} all=[{n=1} {n=2}] some={n=2}", "one={n=2} all=[{n=1} {n=2}] some=None"]
 
 
 @pytest.mark.parametrize("form", ["table", "jsonl", "csv"])

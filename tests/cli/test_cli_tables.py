@@ -219,6 +219,16 @@ def test_the_one_table_that_can_come_out_has_the_name_given_and_is_there_without
     assert with_pyarrow(tmp_path / f"rows.{form}") == []
 
 
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_where_no_version_occurs_the_summary_says_that_there_is_no_file(tmp_path, form):
+    capture = write(tmp_path / "one.pcap", capture_of(b"other"))
+    outcome = ran(capture, "-o", tmp_path / f"rows.{form}")
+    assert outcome.err.splitlines()[-1] == (
+        "       0  rows, so no file was written: there is one for each version that occurs"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["one.pcap"]
+
+
 def test_several_captures_have_a_column_of_their_files(tmp_path):
     one, two = (write(tmp_path / f"{name}.pcap", capture_of(V1, V2)) for name in ("one", "two"))
     ran(one, two, "-o", tmp_path / "rows.parquet", "--format", "parquet")

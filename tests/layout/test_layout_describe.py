@@ -5,7 +5,7 @@ import pytest
 from construct import BitsInteger, BitStruct, Byte, Flag, Int16ul, Padding, Struct, len_, this
 
 from wirelock import abs_
-from wirelock.layout.describe import describe, size_text
+from wirelock.layout.describe import describe, size_text, type_text
 from wirelock.layout.sizes import Size
 from wirelock.layout.walk import walk
 
@@ -82,6 +82,45 @@ def test_fields_in_words(name):
         row for row in describe(walk(Struct("n" / Byte, "x" / source))) if (row.depth, row.name) != (0, "n")
     ]
     assert [(row.depth, row.name, row.place, row.type) for row in rows] == lines
+
+
+TEXT = construct.GreedyString("utf8")
+REGIONS = {
+    # what fills a region, and the region around it -> both in words
+    "all bytes left": construct.GreedyBytes,
+    "utf-8 text in all bytes left": TEXT,
+    "ascii text in 4 bytes": construct.StringEncoded(construct.Bytes(4), "ascii"),
+    "ascii text in 8 bytes, padded with NULs": construct.PaddedString(8, "ascii"),
+    "utf-8 text in n bytes, padded with NULs": construct.PaddedString(this.n, "utf8"),
+    "utf-8 text up to 00": construct.CString("utf8"),
+    "utf-16-le text up to 00 00": construct.CString("utf-16-le"),
+    "bytes up to 00": construct.NullTerminated(construct.GreedyBytes),
+    "uint8 size, then so many bytes": construct.Prefixed(Byte, construct.GreedyBytes),
+    "uint8 size, then so many bytes of utf-8 text": construct.PascalString(Byte, "utf8"),
+    "varint size, then so many bytes of utf-8 text": construct.Prefixed(construct.VarInt, TEXT),
+    "uint16 little-endian size, its own bytes counted, then so many bytes of utf-8 text": construct.Prefixed(
+        Int16ul, TEXT, includelength=True
+    ),
+    "uint8 size, then so many bytes: record": construct.Prefixed(Byte, Struct("a" / Byte)),
+    "uint8 size, then so many bytes: as many as fit of uint8": construct.Prefixed(
+        Byte, construct.GreedyRange(Byte)
+    ),
+    "8 bytes": construct.FixedSized(8, construct.GreedyBytes),
+    "n bytes": construct.FixedSized(this.n, construct.GreedyBytes),
+    "utf-8 text in 8 bytes": construct.FixedSized(8, TEXT),
+    "8 bytes, padded with NULs": construct.FixedSized(8, construct.NullStripped(construct.GreedyBytes)),
+    "8 bytes: utf-8 text up to 00": construct.FixedSized(8, construct.CString("utf8")),
+    "4 bytes: uint8 size, then so many bytes": construct.FixedSized(
+        4, construct.Prefixed(Byte, construct.GreedyBytes)
+    ),
+    "utf-8 text up to 00, padded to 16 bytes with 0x00": construct.Padded(16, construct.CString("utf8")),
+    "utf-8 text up to 00, if any bytes are left": construct.Optional(construct.CString("utf8")),
+}
+
+
+@pytest.mark.parametrize("text", REGIONS)
+def test_regions_in_words(text):
+    assert type_text(walk(Struct("n" / Byte, "x" / REGIONS[text]))["x"].type) == text
 
 
 def test_what_lies_behind_something_of_no_fixed_size():

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Generator, Iterable
-from typing import Final, TypeVar
+from collections.abc import Callable, Generator, Iterable
+from typing import Any, Final, TypeVar
 
-__all__ = ["ahead"]
+__all__ = ["ahead", "on_close"]
 
 Item = TypeVar("Item")
 _END: Final = object()
@@ -19,7 +19,8 @@ _END: Final = object()
 def ahead(items: Iterable[Item], depth: int = 2) -> Generator[Item]:
     """Yield the items of an iterable, which is run in a thread, at most `depth` items ahead.
 
-    What it raises is raised here, behind the items before. Closing this ends the thread first.
+    What it raises is raised here, behind the items before. Closing this ends the thread first, which may
+    have to be told: see on_close.
     """
     made: queue.Queue[object] = queue.Queue(depth)
     stopped = threading.Event()
@@ -42,7 +43,7 @@ def ahead(items: Iterable[Item], depth: int = 2) -> Generator[Item]:
         except BaseException as problem:
             put(_Problem(problem))
 
-    thread = threading.Thread(target=work, name="wirelock-ahead", daemon=True)
+    thread = _Thread(target=work, name="wirelock-ahead", daemon=True)
     thread.start()
     try:
         while (item := made.get()) is not _END:
@@ -51,7 +52,32 @@ def ahead(items: Iterable[Item], depth: int = 2) -> Generator[Item]:
             yield item  # type: ignore[misc]
     finally:
         stopped.set()
+        thread.close()
         thread.join()
+
+
+def on_close(call: Callable[[], object]) -> None:
+    """Have `call` called when what is made in this thread is not wanted any more, to end what it waits for.
+
+    In a thread that is not one of `ahead` this does nothing: there nobody waits for it.
+    """
+    thread = threading.current_thread()
+    if isinstance(thread, _Thread):
+        thread.calls[call] = None
+        if thread.closed:
+            call()
+
+
+class _Thread(threading.Thread):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.calls: dict[Callable[[], object], None] = {}
+        self.closed = False
+
+    def close(self) -> None:
+        self.closed = True
+        for call in tuple(self.calls):
+            call()
 
 
 class _Problem:

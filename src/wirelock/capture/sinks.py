@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, Protocol, TextIO
 
 from wirelock.capture.decode import FaultRow, Row, endpoint
-from wirelock.capture.explode import columns_of, flat_rows
+from wirelock.capture.explode import FlatRows
+from wirelock.layout.nodes import Array, Constant, If, Layout, Optional, Type, parts_of, valued
+from wirelock.schema.registry import Protocol as WireProtocol
 from wirelock.schema.registry import Registry
 
 __all__ = [
@@ -150,24 +152,38 @@ class _JsonRows:
         self._stream.write(f'{text[:-1]},"record":{row.record.model_dump_json()}}}\n')
 
 
+class _Flat:
+    """What makes flat rows of each version, once it is asked for."""
+
+    def __init__(self, lists: Sequence[str]) -> None:
+        self._lists = lists
+        self._known: dict[tuple[str, int], FlatRows] = {}
+
+    def of(self, protocol: WireProtocol, version: int) -> FlatRows:
+        key = protocol.name, version
+        if key not in self._known:
+            self._known[key] = FlatRows(protocol.layout(version), self._lists)
+        return self._known[key]
+
+
 class _FlatJsonRows:
     """As CSV, with JSON in place of text, and the columns of the row's own version."""
 
     def __init__(self, stream: TextIO, many_files: bool, lists: Sequence[str]) -> None:
         self._stream = stream
         self._many_files = many_files
-        self._lists = lists
+        self._flat = _Flat(lists)
 
     def write(self, row: Row) -> None:
-        names = list(columns_of(row.parsed.protocol.layout(row.parsed.version), "record.", self._lists))
+        flat = self._flat.of(row.parsed.protocol, row.parsed.version)
         head = _head(row, self._many_files)
-        for cells in flat_rows(row.record.model_dump(mode="json"), "record.", self._lists):
-            line = {**head, **{name: cells.get(name) for name in names}}
+        for cells in flat.of(row.record.model_dump(mode="json")):
+            line = {**head, **{name: cells.get(name) for name in flat.columns}}
             self._stream.write(json.dumps(line, separators=(",", ":"), ensure_ascii=False) + "\n")
 
 
 class _CsvRows:
-    """One column for each field of any version, dotted as JSONL nests them; lists are JSON."""
+    """One column for each field of any version, dotted as JSONL nests them; lists and choices are JSON."""
 
     def __init__(
         self,
@@ -178,12 +194,12 @@ class _CsvRows:
         lists: Sequence[str],
     ) -> None:
         self._many_files = many_files
-        self._lists = lists
+        self._flat = _Flat(lists)
         self._columns: dict[str, None] = {}
         for protocol in registry:
             wanted = versions.get(protocol.name) if versions is not None else protocol.versions
             for version in (wanted,) if isinstance(wanted, int) else wanted or ():
-                self._columns |= dict.fromkeys(columns_of(protocol.layout(version), "record.", lists))
+                self._columns |= dict.fromkeys(self._flat.of(protocol, version).columns)
         self._writer = csv.writer(stream, lineterminator="\n")
         names = ["file"] if many_files else []
         names += ["packet", "time_ns", "source", "source_port", "destination", "destination_port"]
@@ -192,7 +208,8 @@ class _CsvRows:
 
     def write(self, row: Row) -> None:
         head = _head(row, self._many_files).values()
-        for cells in flat_rows(row.record.model_dump(mode="json"), "record.", self._lists):
+        flat = self._flat.of(row.parsed.protocol, row.parsed.version)
+        for cells in flat.of(row.record.model_dump(mode="json")):
             self._writer.writerow([*head, *(_cell(cells.get(name)) for name in self._columns)])
 
 
@@ -229,9 +246,10 @@ class _TableRows:
         source = endpoint(datagram.source, datagram.source_port)
         destination = endpoint(datagram.destination, datagram.destination_port)
         file = f"{row.file}: " if self._many_files else ""
+        layout = row.parsed.protocol.layout(row.parsed.version)
         self._line(
             f"{file}{datagram.packet:>7}  {time:>13}  {source:<21}  {destination:<21}"
-            f"  {row.parsed.label:<12}  {fields_text(row.record)}"
+            f"  {row.parsed.label:<12}  {fields_text(row.record, layout)}"
         )
 
 
@@ -241,16 +259,26 @@ def seconds(time_ns: int) -> str:
     return f"{sign}{time_ns // 10**9}.{time_ns % 10**9:09}"
 
 
-def fields_text(value: Any) -> str:
-    """Return a record's fields in one line: `tick=3 entities=[{id=1 ...}]`."""
-    return " ".join(f"{name}={_value_text(item)}" for name, item in value.model_dump().items())
+def fields_text(value: Any, layout: Layout) -> str:
+    """Return a record's fields in one line, without its constants: `tick=3 entities=[{id=1 ...}]`."""
+    return _fields_text(value.model_dump(), layout)
 
 
-def _value_text(value: Any) -> str:
+def _fields_text(values: dict[str, Any], layout: Layout | None) -> str:
+    types = {item.label: valued(item.type) for item in layout.fields} if layout else {}
+    shown = (name for name in values if not isinstance(types.get(name), Constant))
+    return " ".join(f"{name}={_value_text(values[name], types.get(name))}" for name in shown)
+
+
+def _value_text(value: Any, kind: Type | None) -> str:
+    """Return a value in words; of what a choice chose the type is not known, and nothing is left out."""
+    while isinstance(kind, If | Optional):
+        kind = valued(parts_of(kind)[0])
     if isinstance(value, dict):
-        return "{" + " ".join(f"{name}={_value_text(item)}" for name, item in value.items()) + "}"
+        return "{" + _fields_text(value, kind if isinstance(kind, Layout) else None) + "}"
     if isinstance(value, tuple | list):
-        return "[" + " ".join(map(_value_text, value)) + "]"
+        element = valued(kind.element) if isinstance(kind, Array) else None
+        return "[" + " ".join(_value_text(item, element) for item in value) + "]"
     if isinstance(value, bytes):
         return value.hex() or "-"
     if isinstance(value, IntFlag):

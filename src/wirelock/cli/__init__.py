@@ -34,7 +34,8 @@ from wirelock.cli import (
     stats,
     verify,
 )
-from wirelock.errors import WirelockError
+from wirelock.cli.sources import was_interrupted
+from wirelock.errors import CaptureError, WirelockError
 
 COMMANDS: Final = (
     capture.command,
@@ -71,8 +72,8 @@ def main() -> NoReturn:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         code = _run()
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        code = _say("interrupted", 130)
+    except (click.exceptions.Abort, KeyboardInterrupt) as error:
+        code = _say(str(error) or "interrupted", 130)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         code = 2
@@ -95,10 +96,24 @@ def _run() -> int:
     # Not click's own main: it takes a closed pipe for itself, and exits with 1.
     try:
         with command.make_context("wirelock", sys.argv[1:]) as context:
-            code = command.invoke(context) or 0
+            code = _invoke(context)
     except click.exceptions.Exit as done:
         code = done.exit_code
     sys.stdout.flush()
+    return code
+
+
+def _invoke(context: click.Context) -> int:
+    """Run the command. Raises KeyboardInterrupt behind all that it does, where Ctrl-C ended its input."""
+    try:
+        code = command.invoke(context) or 0
+    except CaptureError:
+        if was_interrupted(context):  # before there was as much as a header
+            raise KeyboardInterrupt from None
+        raise
+    if was_interrupted(context):
+        sys.stdout.flush()
+        raise KeyboardInterrupt("interrupted, and ended with what had come until then")
     return int(code)
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from wirelock.cli.options import format_option, opened, refuse_folders, tunnels_option
+from wirelock.cli.options import format_option, refuse_folders, tunnels_option
+from wirelock.cli.sources import sources
 
 if TYPE_CHECKING:
     from wirelock.capture.contents import Contents, Flow, Traffic
@@ -32,12 +33,10 @@ def info(path: Path, tunnels: bool, form: str) -> int:
     from wirelock.capture.contents import contents_of
 
     refuse_folders((path,))
-    source, name = opened(path)
-    found = contents_of(source, name, tunnels=tunnels)
-    if form == "json":
-        click.echo(json.dumps(_document(name, found), indent=1))
-    else:
-        for line in _lines(name, found):
+    for _, source, name in sources((path,)):
+        found = contents_of(source, name, tunnels=tunnels)
+        told = [json.dumps(_document(name, found), indent=1)] if form == "json" else _lines(name, found)
+        for line in told:
             click.echo(line)
     return 0
 

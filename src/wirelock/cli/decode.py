@@ -15,7 +15,6 @@ from wirelock.cli import outputs
 from wirelock.cli.options import (
     as_option,
     captures_argument,
-    opened,
     port_option,
     project_of,
     protocols_option,
@@ -24,6 +23,7 @@ from wirelock.cli.options import (
     skip_option,
     tunnels_option,
 )
+from wirelock.cli.sources import sources
 
 if TYPE_CHECKING:
     from wirelock.capture.decode import FaultRow, Row, Selection, Summary
@@ -119,8 +119,7 @@ def _decode_all(
     from wirelock.capture import decode as decoding
     from wirelock.capture import sinks
 
-    for path in captures:
-        source, name = opened(path)
+    for path, source, name in sources(captures):
         with progress(path, summary.read_bytes, to_stdout) as advance:
             # A bar moves aside for what is written to sys.stderr from now on, not for what was before.
             faults = to_file or sinks.fault_sink("table", sys.stderr)
@@ -193,7 +192,7 @@ class _Told(logging.Handler):
 @contextmanager
 def progress(path: Path, before: int, rows_on_stdout: bool) -> Iterator[Any]:
     """Show a bar on a terminal, unless rows are written to it; `before` is what other files had."""
-    if not sys.stderr.isatty() or (rows_on_stdout and sys.stdout.isatty()) or str(path) == "-":
+    if not sys.stderr.isatty() or (rows_on_stdout and sys.stdout.isatty()) or not path.is_file():
         yield lambda done: None
         return
     from rich.console import Console

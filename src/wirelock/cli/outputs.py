@@ -46,7 +46,7 @@ explode_option = click.option(
     "--explode",
     "array",
     metavar="FIELD",
-    help="A flat row for each element of an array, such as entities, or entities[].items.",
+    help="A flat row for each element of an array, such as entities, body.joints or entities[].items.",
 )
 derived_option = click.option(
     "--derived",
@@ -240,10 +240,15 @@ def fault_sink(stack: ExitStack, target: Path | None) -> FaultSink | None:
 
 
 def files_written(target: Path | None, form: str, shaping: Shaping, rows: Any) -> list[str]:
-    """Return a line for each table: how many rows it has, and which files there are of an earlier run."""
+    """Return a line for each table: how many rows it has, and which files there are of an earlier run.
+
+    Where no record came there may be no file at all, which is said too.
+    """
     if form not in _BINARY or target is None:
         return []
     lines = [f"{count:>8}  rows in {path}" for path, count in sorted(rows.written.items())]
+    if not lines:
+        lines = [f"{0:>8}  rows, so no file was written: there is one for each version that occurs"]
     others = [path for path in map(_namer(target, shaping), shaping.shapes) if path not in rows.written]
     return lines + [f"{'':>8}  left from an earlier run: {path}" for path in others if path.is_file()]
 

@@ -149,11 +149,12 @@ def type_text(kind: Type) -> str:
             return f"{type_text(integer)}, {unit}{f' since {epoch}' if epoch else ''}"
         case VarInt(zigzag=signed):
             return "varint, zigzag" if signed else "varint"
+        case Text(inner=Sized() as inner, encoding=encoding):
+            return _region_text(inner, f"{encoding} text")
         case Text(inner=inner, encoding=encoding):
             return f"{encoding} text in {type_text(inner)}"
-        case Sized(inner=inner, extent=extent, stripped=stripped):
-            padded = ", padded with NULs" if stripped else ""
-            return f"{_extent_text(extent)}{padded}: {type_text(inner)}"
+        case Sized():
+            return _region_text(kind)
         case Padded(inner=inner, length=length, pattern=pattern):
             to = f"a multiple of {length.of}" if isinstance(length, Multiple) else _count_text(length)
             return f"{type_text(inner)}, padded to {to} bytes with {pattern:#04x}"
@@ -212,14 +213,33 @@ def _count_text(count: int | Expression) -> str:
     return str(count) if isinstance(count, int) else _words(count)
 
 
-def _extent_text(extent: int | Expression | Prefix | Terminator) -> str:
-    match extent:
+def _region_text(kind: Sized, what: str = "") -> str:
+    """Return a region in words; `what` is what its bytes are, where they are all that is in it."""
+    inner = plain(kind.inner)
+    match inner:
+        case Text(inner=Bytes(length=Rest()), encoding=encoding):
+            what = f"{encoding} text"
+        case Bytes(length=Rest()):
+            pass
+        case Sized():
+            return f"{_extent_text(kind)}: {_region_text(inner, what)}"
+        case _:
+            return f"{_extent_text(kind)}: {type_text(inner)}"
+    return _extent_text(kind, what or "bytes")
+
+
+def _extent_text(kind: Sized, what: str = "") -> str:
+    padded = ", padded with NULs" if kind.stripped else ""
+    match kind.extent:
         case Prefix(integer=integer, includes=includes):
             own = ", its own bytes counted" if includes else ""
-            return f"{type_text(integer)} size{own}, then so many bytes"
+            of = "" if what in ("", "bytes") else f" of {what}"
+            return f"{type_text(integer)} size{own}, then so many bytes{of}{padded}"
         case Terminator(mark=mark):
-            return f"up to {mark.hex(' ')}"
-    return f"{_count_text(extent)} bytes"
+            return f"{what} up to {mark.hex(' ')}{padded}".lstrip()
+        case size:
+            text = f"{_count_text(size)} bytes{padded}"
+            return text if what in ("", "bytes") else f"{what} in {text}"
 
 
 def _scale_text(kind: Scaled) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, TypeAlias
 import pyarrow as pa
 
 from wirelock.capture.arrow.columns import column_of
-from wirelock.capture.arrow.explode import exploded, exploded_schema
+from wirelock.capture.arrow.explode import exploded, exploded_schema, list_columns
 from wirelock.capture.arrow.files import Groups, TableFile
 from wirelock.capture.arrow.origin import columns_batch
 from wirelock.capture.decode import FaultRow, Row
@@ -220,9 +220,10 @@ class RowTables:
             path = self._name_of((protocol, version))
             stream = self._stack.enter_context(self._open(path))
             schema = row_schema(protocol, version, **self._how)
-            stored = exploded_schema(schema, self._lists) if self._lists else schema
+            lists = list_columns(protocol.layout(version), self._lists)
+            stored = exploded_schema(schema, lists) if lists else schema
             file = self._stack.enter_context(TableFile(stream, self._form, stored, threads=self._threads))
-            self._tables[key] = _Table(path, file, schema, self._lists, self._derived)
+            self._tables[key] = _Table(path, file, schema, lists, self._derived)
         return self._tables[key]
 
 
@@ -230,7 +231,7 @@ class _Table:
     """A file and the rows that are on their way to it."""
 
     def __init__(
-        self, path: Path, file: TableFile, schema: pa.Schema, lists: Sequence[str], derived: bool
+        self, path: Path, file: TableFile, schema: pa.Schema, lists: list[list[str]], derived: bool
     ) -> None:
         self.path, self.file = path, file
         self._schema, self._lists, self._derived = schema, lists, derived
