@@ -503,6 +503,7 @@ GOOD: dict[str, Any] = {"largest_index": [0, 1], "a": [1, 2], "b": [3, 4], "c": 
         ),
         ({"a": [1.0, 2.0]}, TypeError, "a: wanted integers, got float64"),
         ({"a": [True, False]}, TypeError, "a: wanted integers, got bool"),
+        ({"a": np.ma.array([1, 2], mask=[0, 1])}, TypeError, "a: masked values have no bytes"),
         ({"a": [1]}, ValueError, "a: 1 values where there should be 2"),
         ({"d": [1, 2]}, KeyError, "'d' is no column of this record: there are largest_index, a, b, c"),
         (
@@ -517,3 +518,24 @@ def test_columns_that_are_none_of_the_records_are_refused(change: Any, error: An
     made = {name: column for name, column in (GOOD | change).items() if column is not None}
     with pytest.raises(error, match=told):
         RotationV1.build_many(made)
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "told"),
+    [
+        ("a", [1, -1], r"\[1\].a: -1 is not in 0..16777215"),
+        ("a", [1 << 24, 1], r"\[0\].a: 16777216 is not in 0..16777215"),
+        ("f", np.array([0, 0x7F810000], "u4").view("f4"), r"\[1\].f: nan would be written as a quiet NaN"),
+    ],
+)
+def test_values_that_the_width_does_not_hold(name: str, column: Any, told: str) -> None:
+    record = make("Wide", Struct("a" / construct.Int24ub, "f" / construct.Float32b), {"a": int, "f": float})
+    columns = {"a": [1, 2], "f": np.array([0.5, np.nan], "f4")}
+    assert record.build_many(columns) == bytes.fromhex("000001 3f000000 000002 7fc00000")
+    with pytest.raises(EncodeError, match=told):
+        record.build_many(columns | {name: column})
+
+
+def test_places_that_are_masked_are_none() -> None:
+    with pytest.raises(TypeError, match="lengths: masked values are no places"):
+        snapshot.parse_packets(b"", [0, 0], np.ma.array([0, 0], mask=[0, 1]))

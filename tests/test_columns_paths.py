@@ -253,3 +253,13 @@ def test_a_number_that_is_no_member_is_told_with_its_row(name: str) -> None:
     table["pair.n"][1, 0] = 5
     with pytest.raises(EncodeError, match=r"R: \[1\].pair\[0\].n: 5 is none of"):
         table.record(-1)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_offsets_of_an_array_in_one_of_a_fixed_count(count: int) -> None:
+    layout = Struct("xs" / Array(count, PrefixedArray(Byte, Byte)))
+    record = make("Nested", layout, {"xs": tuple[tuple[int, ...], ...]})
+    made = record(xs=((5, 6),) * count)
+    table = record.parse_many(made.build() * 2)
+    assert table.offsets("xs").tolist() == [*range(0, 4 * count + 1, 2)]
+    assert record.build_many({"xs": table["xs"]}, offsets={"xs": table.offsets("xs")}) == made.build() * 2

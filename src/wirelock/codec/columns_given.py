@@ -23,6 +23,7 @@ from wirelock.layout.nodes import (
     Field,
     Float,
     If,
+    Integer,
     Layout,
     Optional,
     Scaled,
@@ -30,6 +31,7 @@ from wirelock.layout.nodes import (
     Sequence,
     Switch,
     Text,
+    integer_of,
 )
 from wirelock.layout.terms import Length, inner_path
 
@@ -154,14 +156,14 @@ class _Given:
         self.arrays[node.array], self.sizes[node.inside] = found, int(found[-1])
 
     def _integers(self, given: Any, what: str) -> Any:
-        found = self.np.asarray(given)
+        found = self._plain(given, what)
         if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
             raise TypeError(f"{what} are a row of integers, not {found.dtype} of shape {found.shape}")
         return self.np.ascontiguousarray(found.astype("i8"))
 
     def _tags(self, node: Node) -> None:
         stored = self.plan.arrays[node.array]
-        found = self.np.asarray(self.take("tags", node)).reshape(-1)
+        found = self._plain(self.take("tags", node), f"tags of {node.path}").reshape(-1)
         first = 1 if isinstance(node.kind, If | Optional) else 0
         wanted = "b" if first else "iu"
         if found.size and found.dtype.kind not in wanted:
@@ -177,14 +179,14 @@ class _Given:
 
     def _constant(self, node: Node, value: Any) -> None:
         found = self.take("column", node)
-        for row, item in enumerate(self.np.asarray(found, object).reshape(-1).tolist()):
+        for row, item in enumerate(self._plain(found, node.path, object).reshape(-1).tolist()):
             if item != value:
                 raise Found(Fault("constant", f"[{row}].{node.path}", str(item), str(value)))
 
     def _octets(self, node: Node, given: Any) -> None:
         kind = node.kind
         wanted = str if isinstance(kind, Text) else bytes
-        found = self.np.asarray(given, object).reshape(-1).tolist()
+        found = self._plain(given, node.path, object).reshape(-1).tolist()
         for item in found:
             if type(item) is not wanted:
                 raise TypeError(f"{node.path}: wanted {wanted.__name__}, got {type(item).__name__}")
@@ -205,7 +207,7 @@ class _Given:
 
     def _values(self, node: Node, given: Any) -> None:
         stored, kind, path = self.plan.arrays[node.array], node.kind, node.path
-        found = self.np.asarray(given)
+        found = self._plain(given, path)
         if isinstance(kind, Bytes) and found.dtype.kind in "SO":
             found = self._fixed_bytes(found, kind.length, path)
         wanted = "b" if stored.seen == "?" else "iuf" if isinstance(kind, Float | Scaled) else "iu"
@@ -214,15 +216,19 @@ class _Given:
         flat = found.reshape(-1)
         self.counted(node.dim, stored.per, len(flat), path)
         if wanted == "iu" and flat.size:
-            bounds = self.np.iinfo(stored.dtype)
-            outside = (flat < bounds.min) | (flat > bounds.max)
+            first, last = self._bounds(kind, stored.dtype)
+            outside = (flat < first) | (flat > last)
             if outside.any():
-                self._refuse(node, flat, outside, f"{bounds.min}..{bounds.max}")
+                self._refuse(node, "out-of-range", flat, outside, f"{first}..{last}")
         with self.np.errstate(over="ignore", invalid="ignore"):
             cast = flat.astype(stored.seen)
         if isinstance(kind, Float) and (beyond := self.np.isinf(cast) & ~self.np.isinf(flat)).any():
-            self._refuse(node, flat, beyond, f"a float of {kind.bits} bits")
-        self.arrays[node.array] = self.np.ascontiguousarray(cast).view(stored.dtype)
+            self._refuse(node, "out-of-range", flat, beyond, f"a float of {kind.bits} bits")
+        made = self.arrays[node.array] = self.np.ascontiguousarray(cast).view(stored.dtype)
+        if isinstance(kind, Float):
+            quiet = 1 << {16: 9, 32: 22, 64: 51}[kind.bits]
+            if (signalling := self.np.isnan(cast) & (made & made.dtype.type(quiet) == 0)).any():
+                self._refuse(node, "not-canonical", flat, signalling, "a quiet NaN")
 
     def _fixed_bytes(self, found: Any, length: Any, path: str) -> Any:
         items = found.reshape(-1).tolist()
@@ -230,9 +236,24 @@ class _Given:
             raise TypeError(f"{path}: wanted bytes of length {length} each, or an array of uint8")
         return self.np.frombuffer(b"".join(items), "u1")
 
-    def _refuse(self, node: Node, flat: Any, outside: Any, allowed: str) -> None:
-        place = int(self.np.argmax(outside))
-        raise Found(Fault("out-of-range", self._place(node, place), str(flat[place].item()), allowed))
+    def _plain(self, given: Any, what: str, kind: Any = None) -> Any:
+        """Return what was given as an array. Raises TypeError for one with masked values."""
+        if self.np.ma.is_masked(given):
+            raise TypeError(f"{what}: masked values have no bytes: fill them, or leave their records out")
+        return self.np.asarray(given, kind)
+
+    def _bounds(self, kind: Any, dtype: str) -> tuple[int, int]:
+        """Return the least and the largest integer of a type."""
+        integer = integer_of(kind)
+        if isinstance(integer, Integer):
+            top = 1 << (integer.bits - integer.signed)
+            return -top if integer.signed else 0, top - 1
+        known = self.np.iinfo(dtype)
+        return int(known.min), int(known.max)
+
+    def _refuse(self, node: Node, code: str, flat: Any, wrong: Any, allowed: str) -> None:
+        place = int(self.np.argmax(wrong))
+        raise Found(Fault(code, self._place(node, place), str(flat[place].item()), allowed))
 
     def _place(self, node: Node, place: int) -> str:
         """Return the path of a value by its place in the column, with the row of its record."""

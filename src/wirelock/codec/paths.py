@@ -34,7 +34,11 @@ def column_paths(root: Node) -> tuple[str, ...]:
 
 def array_paths(root: Node) -> dict[str, Node]:
     """Return the arrays whose count may differ, by the paths that have offsets."""
-    return {path: node for path, node in nodes_of(root, Array).items() if node.array >= 0}
+    found: dict[str, Node] = {}
+    for node in root.walk():
+        if isinstance(node.kind, Array) and node.array >= 0:
+            found.setdefault(node.path, node)
+    return found
 
 
 def choice_paths(root: Node) -> dict[str, Node]:

@@ -407,6 +407,8 @@ def _magic(protocol: Protocol) -> bytes:
 
 
 def _places(np: Any, given: Places, word: str) -> Any:
+    if np.ma.is_masked(given):
+        raise TypeError(f"{word}: masked values are no places: leave their packets out")
     found = np.asarray(given)
     if found.ndim != 1 or (found.dtype.kind not in "iu" and found.size):
         raise TypeError(f"{word} are a row of integers, not {found.dtype} of shape {found.shape}")
