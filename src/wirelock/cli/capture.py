@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from wirelock.cli.options import format_option, opened, refuse_folders, tunnels_option
+from wirelock.shown import escaped
 
 if TYPE_CHECKING:
     from wirelock.capture.contents import Contents, Flow, Traffic
@@ -38,7 +39,7 @@ def info(path: Path, tunnels: bool, form: str) -> int:
         click.echo(json.dumps(_document(name, found), indent=1))
     else:
         for line in _lines(name, found):
-            click.echo(line)
+            click.echo(escaped(line))
     return 0
 
 
