@@ -21,6 +21,10 @@ _AGAIN: Final = 0.05
 """Seconds after which a signal that was lost is raised again."""
 
 
+class _Ended(KeyboardInterrupt):
+    """A kind of its own: Python kills itself by SIGINT if the plain one once came out of a text in `exec`."""
+
+
 class _State:
     """There is one: signals are of the process."""
 
@@ -81,7 +85,7 @@ def _raise() -> None:
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, _arrived)
         signal.setitimer(signal.ITIMER_REAL, _AGAIN, _AGAIN)
-    _State.raised = KeyboardInterrupt()
+    _State.raised = _Ended()
     raise _State.raised
 
 
