@@ -18,7 +18,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 ROOMS = {
     "errors": set(),
     "quaternion": set(),
-    "whole": set(),
+    "whole": {"signals"},
     "shown": set(),
     "signals": set(),
     "checksums": set(),
@@ -30,7 +30,7 @@ ROOMS = {
     "golden": {"layout", "codec", "schema", "whole"},
     "capture": {"layout", "codec", "schema", "shown", "signals"},
     "scaffold": {"schema", "golden"},
-    "evolve": {"checksums", "layout", "codec", "schema", "lock", "golden", "capture"},
+    "evolve": {"shown", "checksums", "layout", "codec", "schema", "lock", "golden", "capture"},
     "cli": {"layout", "codec", "schema", "lock", "export", "golden", "capture", "evolve", "scaffold"}
     | {"quaternion", "shown", "signals", "whole"},
 }

@@ -8,6 +8,7 @@ Errors are one line. Nothing heavy is imported before a command runs.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -57,6 +58,9 @@ COMMANDS: Final = (
 )
 
 
+_FULL: Final = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+
+
 @click.group(
     commands=COMMANDS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
@@ -94,8 +98,9 @@ def _told(problem: BaseException) -> int:
         case BrokenPipeError():
             return 141
         case OSError():
-            where = f"{problem.filename}: " if problem.filename else ""
-            return _say(f"{where}{problem.strerror or problem}", 2)
+            # Files of ours are named where they are written.
+            where = problem.filename or ("standard output" if problem.errno in _FULL else "")
+            return _say(f"{f'{where}: ' if where else ''}{problem.strerror or problem}", 2)
     raise problem
 
 

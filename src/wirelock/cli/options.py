@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from wirelock.schema.registry import Protocol, Registry
 
 
-def _one_standard_input(context: object, option: object, captures: tuple[Path, ...]) -> tuple[Path, ...]:
+def one_standard_input(context: object, option: object, captures: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Return captures as they were named. Raises click.UsageError where - is among them twice."""
     if [str(path) for path in captures].count("-") > 1:
         raise click.UsageError("only one of the captures can be standard input")
     return captures
@@ -27,7 +28,7 @@ captures_argument = click.argument(
     metavar="CAPTURE...",
     nargs=-1,
     required=True,
-    callback=_one_standard_input,
+    callback=one_standard_input,
     type=click.Path(path_type=Path, allow_dash=True),
 )
 protocols_option = click.option(

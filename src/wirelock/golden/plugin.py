@@ -58,7 +58,9 @@ def _has_settings(start: Path) -> bool:
     for folder in (start, *start.parents):
         try:
             octets = (folder / "pyproject.toml").read_bytes()
-            if b"wirelock" in octets and "wirelock" in tomllib.loads(octets.decode()).get("tool", {}):
+            if b"wirelock" in octets and "wirelock" in tomllib.loads(octets.decode("utf-8-sig")).get(
+                "tool", {}
+            ):
                 return True
         except OSError:
             continue
