@@ -99,7 +99,7 @@ def by_csv(path: Path) -> list[dict[str, Any]]:
 
 
 def by_duckdb(path: Path) -> list[dict[str, Any]]:
-    found = duckdb.sql(f"from read_csv('{path}', all_varchar=true, allow_quoted_nulls=false)")
+    found = duckdb.sql(f"from read_csv('{path}', all_varchar=true, quote='\"', allow_quoted_nulls=false)")
     return [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
 
 

@@ -84,7 +84,7 @@ def _told(problem: BaseException) -> int:
     """Say in one line why a command could not be done; return its exit code. Raises what says no reason."""
     match problem:
         case click.exceptions.Abort() | KeyboardInterrupt():
-            return _say("interrupted", 130)
+            return _say(str(problem) or "interrupted", 130)
         case click.exceptions.NoArgsIsHelpError():
             click.echo(problem.format_message(), err=True)
             return 2

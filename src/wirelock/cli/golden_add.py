@@ -205,9 +205,8 @@ def _datagram(what: tuple[str, ...], packet: int, tunnels: bool) -> tuple[Datagr
     path = Path(what[0])
     refuse_folders((path,))
     capture, name = opened(path)
-    return datagram_of(capture, packet, name, tunnels=tunnels), escaped(
-        path.name
-    ) if capture is path else name
+    found = datagram_of(capture, packet, name, tunnels=tunnels)
+    return found, escaped(path.name) if capture is path else name
 
 
 def _packet(
