@@ -41,7 +41,7 @@ def listen() -> None:
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, _arrived)
     usual = sys.unraisablehook
-    sys.unraisablehook = lambda lost: None if lost.exc_value is _State.raised else usual(lost)
+    sys.unraisablehook = lambda lost: None if isinstance(lost.exc_value, _Ended) else usual(lost)
 
 
 def noted() -> int | None:

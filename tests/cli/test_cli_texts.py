@@ -13,9 +13,12 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.capture.capture_writer import Blocks, ethernet, ipv4, udp
 from tests.cli.command import capture_of, run, run_all, write, write_project
+from wirelock.shown import escaped, file_text
 
 NOTES = '''
 """A record of a text that may be absent."""
@@ -221,3 +224,17 @@ def test_nothing_that_a_peer_or_a_name_says_is_more_than_text(notes):
         lines = harmless(outcome.out) + harmless(outcome.err)
         assert lines, arguments
         assert not any(line.startswith(("line2", "0", "fake", "b.pcap", "none")) for line in lines), lines
+
+
+@given(st.text(st.characters(codec=None), max_size=20))
+def test_laws_of_what_is_shown(text):
+    shown, name = escaped(text), file_text(text)
+    assert shown.isprintable() and escaped(shown) == shown
+    assert shown == text or not text.isprintable()
+    assert name.encode().decode() == name and escaped(name) == shown
+    assert file_text(os.fsdecode(text.encode("utf-8", "replace"))) == text.encode("utf-8", "replace").decode()
+
+
+@given(st.binary(max_size=20))
+def test_a_name_of_any_bytes_is_spelt_by_them(data):
+    assert file_text(data.decode("utf-8", "surrogateescape")) == data.decode("utf-8", "backslashreplace")
