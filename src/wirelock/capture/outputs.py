@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, Self, TextIO
 
 from wirelock.signals import held
 
-__all__ = ["Outputs", "binary_output", "output"]
+__all__ = ["Outputs", "output"]
 
 
 class Outputs:
@@ -68,13 +68,6 @@ def output(path: Path) -> Iterator[TextIO]:
     """Open one file as Outputs.text does."""
     with Outputs() as files:
         yield files.text(path)
-
-
-@contextmanager
-def binary_output(path: Path) -> Iterator[BinaryIO]:
-    """Open one file as Outputs.binary does."""
-    with Outputs() as files:
-        yield files.binary(path)
 
 
 class _File:
