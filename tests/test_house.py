@@ -18,7 +18,9 @@ FILES = sorted(SOURCE.rglob("*.py"))
 ROOMS = {
     "errors": set(),
     "quaternion": set(),
-    "whole": set(),
+    "whole": {"signals"},
+    "shown": set(),
+    "signals": set(),
     "checksums": set(),
     "layout": {"checksums"},
     "codec": {"layout", "checksums"},
@@ -26,11 +28,11 @@ ROOMS = {
     "lock": {"layout", "schema", "whole"},
     "export": {"layout", "schema"},
     "golden": {"layout", "codec", "schema", "whole"},
-    "capture": {"layout", "codec", "schema"},
+    "capture": {"layout", "codec", "schema", "shown", "signals"},
     "scaffold": {"schema", "golden"},
-    "evolve": {"checksums", "layout", "codec", "schema", "lock", "golden", "capture"},
+    "evolve": {"shown", "checksums", "layout", "codec", "schema", "lock", "golden", "capture"},
     "cli": {"layout", "codec", "schema", "lock", "export", "golden", "capture", "evolve", "scaffold"}
-    | {"quaternion", "whole"},
+    | {"quaternion", "shown", "signals", "whole"},
 }
 """What each room may import besides errors and itself."""
 ALSO = {"golden/plugin.py": {"lock"}}

@@ -10,12 +10,14 @@ from __future__ import annotations
 import errno
 import os
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, TextIO
 
 from wirelock.errors import WirelockError
+from wirelock.signals import held
 
 __all__ = ["NEW", "replacing"]
 
@@ -38,7 +40,7 @@ def replacing(path: Path, busy: type[WirelockError], *, make_folder: bool = Fals
     try:
         if make_folder:
             target.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = _opened(new)
+        beside = _opened(new)
     except FileExistsError:
         if not target.parent.is_dir():  # a file stands in its place
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
@@ -50,22 +52,37 @@ def replacing(path: Path, busy: type[WirelockError], *, make_folder: bool = Fals
         problem.filename = str(path)
         raise
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as stream:
+        with os.fdopen(beside.descriptor, "w", encoding="utf-8", newline="") as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
         new.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o644)
-        new.replace(target)
+        with held():
+            new.replace(target)
+            beside.remove.detach()
     except BaseException as problem:
-        with suppress(OSError):
-            new.unlink()
+        beside.remove()
         if isinstance(problem, OSError):
             problem.filename = str(path)
         raise
     _sync_folder(target.parent)
 
 
-def _opened(new: Path) -> int:
+class _Beside:
+    """The new file while it has no name yet, and what removes it: at the latest with this, or with Python."""
+
+    def __init__(self, new: Path) -> None:
+        with held():
+            self.descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+            self.remove = weakref.finalize(self, _removed, new)
+
+
+def _removed(new: Path) -> None:
+    with suppress(OSError):
+        new.unlink()
+
+
+def _opened(new: Path) -> _Beside:
     """Make a file that must not be there, after a little patience with a writer who is about to end.
 
     Raises FileExistsError where it still is there.
@@ -73,7 +90,7 @@ def _opened(new: Path) -> int:
     end = time.monotonic() + _PATIENCE
     while True:
         try:
-            return os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+            return _Beside(new)
         except FileExistsError:
             if time.monotonic() >= end:
                 raise

@@ -144,6 +144,37 @@ def test_a_small_file_that_stands_for_much_is_never_held_whole(way):
         tracemalloc.stop()
 
 
+PEAK = """
+import re, sys
+from pathlib import Path
+from wirelock.capture.unpack import Unpacked
+
+def peak():
+    return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) // 1024
+
+with open(sys.argv[1], "rb") as stream:
+    unpacked = Unpacked("zstd", stream.read, "it")
+    unpacked.read(1)
+    before, size = peak(), 1
+    while found := unpacked.read(1 << 16):
+        size += len(found)
+print(size, unpacked.damage, peak() - before)
+"""
+
+
+def test_the_largest_window_of_zstd_is_held_once(tmp_path):
+    size, window = 150 << 20, 27
+    codec = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: window})
+    (tmp_path / "it").write_bytes(
+        b"".join([codec.compress(bytes(1 << 20)) for _ in range(150)]) + codec.flush()
+    )
+    command = [sys.executable, "-c", PEAK, tmp_path / "it"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    length, damage, grown = done.stdout.split()
+    assert (int(length), damage) == (size, "None")
+    assert 100 < int(grown) < 150
+
+
 def test_zstd_without_its_library_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "compression", None)
     monkeypatch.setitem(sys.modules, "backports", None)

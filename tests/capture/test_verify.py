@@ -273,6 +273,16 @@ def test_a_damaged_expectation_is_refused_in_one_line(tmp_path, name):
     assert str(caught.value).isprintable()
 
 
+def test_a_byte_order_mark_at_the_start_is_passed_over(tmp_path):
+    """Editors on Windows write one."""
+    path = tmp_path / "e.jsonl"
+    found = []
+    for mark in ("", "\ufeff"):
+        path.write_text(mark + HEAD + LINE + FAULT, "utf-8")
+        found.append(list(read_expectation(path, EVERYTHING)))
+    assert found[0] == found[1] and len(found[0]) == 2
+
+
 def test_bytes_that_are_no_text(tmp_path):
     path = tmp_path / "e.jsonl"
     path.write_bytes(HEAD.encode() + b"\xff\n")

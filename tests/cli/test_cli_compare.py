@@ -154,7 +154,7 @@ def test_standard_input(other):
 WRONG = {
     "one capture": ((SESSION,), "Missing argument 'B'"),
     "three": ((SESSION, SESSION, SESSION), "unexpected extra argument"),
-    "standard input twice": (("-", "-"), "only one of the two captures can be standard input"),
+    "standard input twice": (("-", "-"), "only one of the captures can be standard input"),
     "not there": ((SESSION, "nope.pcap"), "nope.pcap: No such file or directory"),
     "a folder": (("fixtures", SESSION), "fixtures is a directory: name its captures"),
     "text": ((SESSION, "README.md"), "README.md: begins with"),

@@ -247,3 +247,16 @@ def test_a_registry_of_nothing_asks_what_the_bytes_are(tmp_path):
     refused(run("inspect", "5753", cwd=tmp_path), "no protocol of the registry has a tag", "--as")
     assert run("show", cwd=tmp_path).code == 0
     assert {path.name for path in tmp_path.iterdir()} == {"mine.py", "pyproject.toml"}
+
+
+ONCE = [
+    ["decode", "-", "-"],
+    ["stats", "-", str(SESSION), "-"],
+    ["compare", "-", "-"],
+    ["diff", "snapshot/v1", "snapshot/v2", "--capture", "-", "--capture", "-"],
+]
+
+
+@pytest.mark.parametrize("arguments", ONCE, ids=" ".join)
+def test_standard_input_is_read_once(arguments):
+    refused(run(*arguments), "only one of the captures can be standard input")

@@ -47,8 +47,8 @@ PLACES = {
     ),
     "a folder": (("-o", "/tmp"), "/tmp: Is a directory"),
     "a file as a folder": (("-o", f"{SESSION}/rows.jsonl"), f"{SESSION}/rows.jsonl: Not a directory"),
-    "a full disk": (("-o", "/dev/full"), "No space left on device"),
-    "a full disk for faults": (("--faults", "/dev/full"), "No space left on device"),
+    "a full disk": (("-o", "/dev/full"), "/dev/full: No space left on device"),
+    "a full disk for faults": (("--faults", "/dev/full"), "/dev/full: No space left on device"),
     "a name too long": (("-o", f"/tmp/{'x' * 300}.csv"), "File name too long"),
     "a format that no name has": (("-o", "FOLDER/rows.xlsx"), ".xlsx"),
     "one file for rows and faults": (
@@ -94,6 +94,30 @@ def test_the_longest_name_that_the_disk_takes(tmp_path):
     outcome = run("decode", SESSION, "-o", target)
     assert outcome.code == 0
     assert target.read_text() == session("--format", "csv").out
+
+
+TOGETHER = {
+    "faults on a full disk": ("rows.jsonl", "/dev/full"),
+    "faults as a table on a full disk": ("rows.parquet", "full.parquet"),
+    "rows on a full disk": ("/dev/full", "faults.csv"),
+    "faults in no folder": ("rows.csv", "none/faults.csv"),
+    "rows in no folder": ("none/rows.csv", "faults.csv"),
+}
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_rows_and_faults_appear_together_or_not_at_all(tmp_path, name):
+    rows, faults = TOGETHER[name]
+    (tmp_path / "full.parquet").symlink_to("/dev/full")
+    for old in ("rows.jsonl", "faults.csv"):
+        write(tmp_path / old, "old")
+    before = sorted(tmp_path.iterdir())
+    outcome = run("decode", SESSION, "-o", tmp_path / rows, "--faults", tmp_path / faults, "--format",
+                  "parquet" if "parquet" in rows else "jsonl")  # fmt: skip
+    bad = faults if rows.startswith("rows") else rows
+    refused(outcome, f"{tmp_path / bad}: ", "No such file" if "none" in bad else "No space left on device")
+    assert sorted(tmp_path.iterdir()) == before
+    assert {(tmp_path / old).read_text() for old in ("rows.jsonl", "faults.csv")} == {"old"}
 
 
 # -- inputs that would be lost
@@ -188,9 +212,9 @@ def test_a_hyphen_for_faults_is_standard_output_or_refused(tmp_path):
 
 STREAMS = {
     # line of bash -> (exit code, standard error)
-    "full, rows": ("$W decode $S >/dev/full", 2, "wirelock: No space left on device"),
-    "full, show": ("$W show >/dev/full", 2, "wirelock: No space left on device"),
-    "full, help": ("$W -h >/dev/full", 2, "wirelock: No space left on device"),
+    "full, rows": ("$W decode $S >/dev/full", 2, "wirelock: standard output: No space left on device"),
+    "full, show": ("$W show >/dev/full", 2, "wirelock: standard output: No space left on device"),
+    "full, help": ("$W -h >/dev/full", 2, "wirelock: standard output: No space left on device"),
     "closed, rows": ("$W decode $S >&-", None, None),
     "closed, show": ("$W show >&-", None, None),
     "closed, version": ("$W --version >&-", None, None),

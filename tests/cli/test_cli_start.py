@@ -138,8 +138,11 @@ def test_the_flow_of_an_author(tmp_path):
     assert '"status": "retired"' in (project / "protocol/wirelock.lock").read_text("utf-8")
 
 
-def test_new_versions_of_this_project(tmp_path):
+@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["plain", "with a byte-order mark"])
+def test_new_versions_of_this_project(tmp_path, mark):
     project = copy_project(tmp_path)
+    for source in (project / "protocol").rglob("*.py"):
+        source.write_text(mark + source.read_text("utf-8"), "utf-8")
     for name in ("rotation", "snapshot"):
         out = done(run("new-version", name, cwd=project))
         assert out.startswith(f"wrote protocol/{name}/v4.py\n")

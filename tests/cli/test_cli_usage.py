@@ -205,7 +205,7 @@ def test_a_full_disk(arguments):
     with open("/dev/full", "wb") as full:  # noqa: PTH123
         outcome = run(*arguments, stdout=full)
     assert outcome.code == 2
-    assert outcome.err.splitlines() == ["wirelock: No space left on device"]
+    assert outcome.err.splitlines() == ["wirelock: standard output: No space left on device"]
 
 
 @pytest.mark.parametrize("arguments", [["show"], ["decode", "missing.pcap"], ["nope"]], ids=" ".join)

@@ -69,7 +69,7 @@ def rows_of(text):
 def test_fragments_come_with_the_packet_that_completes_them_and_lone_ones_at_the_end():
     rows, text = told("decode", "-", "--format", "jsonl", given=WRAPPED)
     assert rows_of(rows) == [(3, 1, 7)]
-    assert "packet 1: fragment-missing: 1 fragment of 16 bytes came, what follows byte 15 did not" in text
+    assert ": fragment-missing: 1 fragment of 16 bytes came, what follows byte 15 did not" in text
     assert "\n       1  fragments, besides the one that completes or ends its packet\n" in text
     assert "\n       1  foreign: datagrams of another protocol\n" in text
 

@@ -296,7 +296,10 @@ BEYOND_JSON_SCHEMA = {
         json.dumps(FILE).replace("A case.", "\\ud800"),
         "f: a text holds half a surrogate pair",
     ),
-    "a byte-order mark": ("\ufeff" + json.dumps(FILE), "f: line 1 column 1: Unexpected UTF-8 BOM"),
+    "a byte-order mark": (
+        "\ufeff" + json.dumps(FILE),
+        "f: begins with a byte-order mark: save it as UTF-8 without one",
+    ),
     "nothing": ("", "f: line 1 column 1: Expecting value"),
     "cut": (json.dumps(FILE)[:-1], "f: line 1 column"),
     "more behind it": (json.dumps(FILE) + "\n{}", "f: line 2 column 1: Extra data"),

@@ -165,7 +165,7 @@ DAMAGED = {
     "empty": (b"", "is empty"),
     "blank": (b"\n \n", "is empty"),
     "not UTF-8": (b'{"wirelock_lock": 1, "\xff', "is not UTF-8 text (byte 22)"),
-    "with a byte-order mark": (b"\xef\xbb\xbf" + TEXT.encode(), "is not whole JSON: Unexpected UTF-8 BOM"),
+    "with a byte-order mark": (b"\xef\xbb\xbf" + TEXT.encode(), "begins with a byte-order mark: save it as"),
     "UTF-16": (TEXT.encode("utf-16"), "is not UTF-8 text (byte 0)"),
     "not JSON": (b"hello", "is not whole JSON: Expecting value (line 1 column 1)"),
     "JSON and more": (TEXT.encode() + b"{}", "is not whole JSON: Extra data (line 33 column 1)"),

@@ -133,6 +133,15 @@ def test_settings_that_cannot_be_used(project, name):
     assert "pyproject.toml" in str(caught.value)
 
 
+def test_a_byte_order_mark_before_the_settings_is_passed_over(project):
+    """Editors on Windows write one; one in the middle is no TOML."""
+    root = project({"pyproject.toml": "\ufeff" + settings(), "wire_names.py": "\ufeff" + GOOD})
+    assert isinstance(find_project(root).load(), Registry)
+    project({"pyproject.toml": "\n\ufeff" + settings()})
+    with pytest.raises(ProjectError, match="cannot be read"):
+        find_project(root)
+
+
 def test_a_pyproject_that_is_no_text(project):
     root = project()
     (root / "pyproject.toml").write_bytes(b"[tool.wirelock]\nprotocols = '\xff'\n")

@@ -31,6 +31,7 @@ from wirelock.errors import DecodeError, SchemaError
 from wirelock.schema.columns import engine_of
 from wirelock.schema.record import wire_of
 from wirelock.schema.registry import Protocol, Registry
+from wirelock.shown import file_text
 
 if TYPE_CHECKING:
     from wirelock.codec.table import Table
@@ -167,7 +168,7 @@ def decode_columns(
     """
     selection = selection or Selection()
     summary = Summary() if summary is None else summary
-    file = name or (os.fspath(capture) if isinstance(capture, Path) else "-")
+    file = file_text(name or (os.fspath(capture) if isinstance(capture, Path) else "-"))
     counts = Counts()
     before = summary.read_bytes
     try:

@@ -19,6 +19,7 @@ from wirelock.codec.words import utc
 from wirelock.errors import DecodeError, Fault
 from wirelock.schema.record import Record
 from wirelock.schema.registry import Parsed, Protocol, Registry
+from wirelock.shown import escaped, file_text
 
 __all__ = [
     "FaultRow", "Row", "Selection", "Summary", "decode", "decode_item", "endpoint", "fault_row", "records_of",
@@ -84,6 +85,7 @@ class FaultRow:
         return self.datagram or self.fault
 
     def __str__(self) -> str:
+        """One line, in which what others wrote is escaped."""
         origin, about, datagram = [self.file], self.about, self.datagram
         if self.packet is not None:
             origin.append(f"packet {self.packet}")
@@ -96,7 +98,7 @@ class FaultRow:
             origin.append(f"{about.source} -> {about.destination}")
         where = f"{self.path}: " if self.path else ""
         place = f" ({self.place})" if self.place else ""
-        return f"{' '.join(origin)}: {self.record or self.code}: {where}{self.message}{place}"
+        return escaped(f"{' '.join(origin)}: {self.record or self.code}: {where}{self.message}{place}")
 
 
 @dataclass(slots=True)
@@ -166,7 +168,7 @@ def decode(
     """
     selection = selection or Selection()
     summary = Summary() if summary is None else summary
-    file = name or (os.fspath(capture) if isinstance(capture, Path) else "-")
+    file = file_text(name or (os.fspath(capture) if isinstance(capture, Path) else "-"))
     counts = Counts()
     try:
         packets = _counted(read_capture(capture, counts, file), counts, summary, seen)

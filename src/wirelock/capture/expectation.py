@@ -91,7 +91,7 @@ def read_expectation(path: Path, selection: Selection) -> Iterator[Verdict]:
     Raises ExpectationError for a line that is not of the format, and where packets were selected otherwise.
     """
     try:
-        with path.open(encoding="utf-8", newline="\n") as stream:
+        with path.open(encoding="utf-8-sig", newline="\n") as stream:
             yield from _verdicts(stream, str(path), selection)
     except UnicodeDecodeError as problem:
         raise ExpectationError(f"{path}: is not UTF-8: {problem.reason}") from None

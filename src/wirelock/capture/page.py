@@ -24,6 +24,7 @@ from wirelock.capture.words import (
     time_rows,
     version_text,
 )
+from wirelock.shown import escaped
 
 __all__ = ["page_of"]
 
@@ -82,7 +83,7 @@ td.bar { min-width: 140px }
 
 def page_of(stats: Statistics, files: Sequence[str]) -> str:
     """Return the page, which ends with a newline; `files` are the names of the captures."""
-    title = f"wirelock stats: {', '.join(map(_shown, files))}"
+    title = f"wirelock stats: {', '.join(map(escaped, files))}"
     head = [
         "<!doctype html>", '<html lang="en">', '<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
@@ -91,13 +92,9 @@ def page_of(stats: Statistics, files: Sequence[str]) -> str:
     return "\n".join([*head, *_facts(stats, files), *_over_time(stats), *_versions(stats), "</html>"]) + "\n"
 
 
-def _shown(name: str) -> str:
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-
-
 def _facts(stats: Statistics, files: Sequence[str]) -> Iterator[str]:
     summary = stats.summary
-    yield f"<h1>{escape(', '.join(map(_shown, files)))}</h1>"
+    yield f"<h1>{escape(', '.join(map(escaped, files)))}</h1>"
     duration = summary.duration_ns
     rate = stats.rate(8 * summary.bytes)
     told = "No two datagrams have a time."

@@ -1,31 +1,26 @@
 """Rows and faults -> text: aligned lines for people, JSONL and CSV for programs.
 
-An output file appears under its name only when it is whole; until then it is a temporary file beside
-it, and after a failure there is nothing. Rows are written as they come: memory stays flat.
+Rows are written as they come: memory stays flat. What is for programs is lossless; in lines for people,
+text of peers and names of files is escaped.
 """
 
 from __future__ import annotations
 
-import csv
 import json
-import os
-import stat
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum, IntFlag
-from pathlib import Path
-from typing import Any, BinaryIO, Final, Protocol, TextIO
+from typing import Any, Final, Protocol, TextIO
 
 from wirelock.capture.decode import FaultRow, Row, endpoint
 from wirelock.capture.explode import FlatRows
+from wirelock.codec.words import quoted
 from wirelock.layout.nodes import Array, Constant, If, Layout, Optional, Type, parts_of, valued
 from wirelock.schema.registry import Protocol as WireProtocol
 from wirelock.schema.registry import Registry
+from wirelock.shown import escaped
 
-__all__ = [
-    "FORMATS", "FaultSink", "RowSink", "binary_output", "fault_cells", "fault_sink", "output", "row_sink",
-]  # fmt: skip
+__all__ = ["FORMATS", "FaultSink", "RowSink", "fault_cells", "fault_sink", "row_sink"]
 
 FORMATS: Final = ("table", "jsonl", "csv")
 
@@ -42,49 +37,6 @@ class FaultSink(Protocol):
 
     def write(self, fault: FaultRow) -> None:
         """Write one fault."""
-
-
-def output(path: Path) -> AbstractContextManager[TextIO]:
-    """Open a text file that appears under its name only if the block ends without an exception.
-
-    A path that is no regular file, such as a pipe or /dev/stdout, is written to directly.
-    """
-    # File names may hold bytes that are no text; they go out as they came in.
-    return _output(path, "w", encoding="utf-8", errors="surrogateescape", newline="")
-
-
-def binary_output(path: Path) -> AbstractContextManager[BinaryIO]:
-    """Open a binary file as `output` opens a text file."""
-    return _output(path, "wb")
-
-
-@contextmanager
-def _output(path: Path, mode: str, **text: Any) -> Iterator[Any]:
-    if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-        with path.open(mode, **text) as stream:
-            yield stream
-        return
-    path = path.resolve()
-    umask = os.umask(0)
-    os.umask(umask)
-    permissions = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~umask
-    try:
-        handle, name = tempfile.mkstemp(prefix=".wirelock-", suffix=".part", dir=path.parent)
-    except OSError as problem:
-        problem.filename = str(path)
-        raise
-    try:
-        with os.fdopen(handle, mode, **text) as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(name).chmod(permissions)
-        Path(name).replace(path)
-    except BaseException as problem:
-        Path(name).unlink(missing_ok=True)
-        if isinstance(problem, OSError) and problem.filename is None:
-            problem.filename = str(path)
-        raise
 
 
 def row_sink(
@@ -200,23 +152,40 @@ class _CsvRows:
             wanted = versions.get(protocol.name) if versions is not None else protocol.versions
             for version in (wanted,) if isinstance(wanted, int) else wanted or ():
                 self._columns |= dict.fromkeys(self._flat.of(protocol, version).columns)
-        self._writer = csv.writer(stream, lineterminator="\n")
+        self._stream = stream
         names = ["file"] if many_files else []
         names += ["packet", "time_ns", "source", "source_port", "destination", "destination_port"]
         names += ["protocol", "version"] if versions is None else ["protocol", "version", "sent_version"]
-        self._writer.writerow([*names, *self._columns])
+        stream.write(_csv_line([*names, *self._columns]))
 
     def write(self, row: Row) -> None:
         head = _head(row, self._many_files).values()
         flat = self._flat.of(row.parsed.protocol, row.parsed.version)
         for cells in flat.of(row.record.model_dump(mode="json")):
-            self._writer.writerow([*head, *(_cell(cells.get(name)) for name in self._columns)])
+            self._stream.write(_csv_line([*head, *map(cells.get, self._columns)]))
 
 
-def _cell(value: Any) -> Any:
+_QUOTED: Final = re.compile('[,"\r\n\0]|^ | $|^$')
+"""What text has to be in quotes for: empty text too, since an empty cell without quotes is None."""
+
+
+def _csv_line(values: Iterable[Any]) -> str:
+    """Return a line of CSV (RFC 4180, but ended by a line feed alone).
+
+    Python's own writer leaves a carriage return without quotes, at which readers begin a new row, and before
+    3.12 it cannot tell None from an empty text.
+    """
+    return ",".join(map(_csv_cell, values)) + "\n"
+
+
+def _csv_cell(value: Any) -> str:
+    if value is None:
+        return ""
     if isinstance(value, list | dict):
-        return json.dumps(value, separators=(",", ":"))
-    return value
+        value = json.dumps(value, separators=(",", ":"))
+    if isinstance(value, str) and _QUOTED.search(value):
+        return '"' + value.replace('"', '""') + '"'
+    return str(value)
 
 
 class _TableRows:
@@ -245,7 +214,7 @@ class _TableRows:
             time = seconds(datagram.time_ns - self._first_ns)
         source = endpoint(datagram.source, datagram.source_port)
         destination = endpoint(datagram.destination, datagram.destination_port)
-        file = f"{row.file}: " if self._many_files else ""
+        file = f"{escaped(row.file)}: " if self._many_files else ""
         layout = row.parsed.protocol.layout(row.parsed.version)
         self._line(
             f"{file}{datagram.packet:>7}  {time:>13}  {source:<21}  {destination:<21}"
@@ -267,7 +236,7 @@ def fields_text(value: Any, layout: Layout) -> str:
 def _fields_text(values: dict[str, Any], layout: Layout | None) -> str:
     types = {item.label: valued(item.type) for item in layout.fields} if layout else {}
     shown = (name for name in values if not isinstance(types.get(name), Constant))
-    return " ".join(f"{name}={_value_text(values[name], types.get(name))}" for name in shown)
+    return " ".join(f"{escaped(str(name))}={_value_text(values[name], types.get(name))}" for name in shown)
 
 
 def _value_text(value: Any, kind: Type | None) -> str:
@@ -283,7 +252,9 @@ def _value_text(value: Any, kind: Type | None) -> str:
         return value.hex() or "-"
     if isinstance(value, IntFlag):
         return "|".join(member.name or "" for member in value) or "0"
-    return value.name if isinstance(value, IntEnum) else str(value)
+    if isinstance(value, str):
+        return quoted(value)
+    return value.name if isinstance(value, IntEnum) else escaped(str(value))
 
 
 def fault_cells(fault: FaultRow) -> dict[str, Any]:
@@ -317,12 +288,12 @@ class _CsvFaults:
     )  # fmt: skip
 
     def __init__(self, stream: TextIO) -> None:
-        self._writer = csv.writer(stream, lineterminator="\n")
-        self._writer.writerow(self.COLUMNS)
+        self._stream = stream
+        stream.write(_csv_line(self.COLUMNS))
 
     def write(self, fault: FaultRow) -> None:
         cells = fault_cells(fault)
-        self._writer.writerow([cells[name] for name in self.COLUMNS])
+        self._stream.write(_csv_line(cells[name] for name in self.COLUMNS))
 
 
 class _FaultLines:

@@ -1,15 +1,17 @@
 """gzip (RFC 1952) and zstd (RFC 8878) -> the bytes they stand for, forward and in bounded memory.
 
-Whatever stands before damage comes out: a piece that cannot be decoded is decoded again byte by byte, by a
-decoder that was kept from before it. Held at once are two decoders and what one piece of the file stands
-for, at most 4 MiB; a zstd frame may ask for a window of 128 MiB, not more.
+Whatever stands before damage comes out. Of gzip a piece that cannot be decoded is decoded again byte by byte,
+by a copy of the decoder from before it, which takes 40 KiB. A zstd decoder cannot be copied; it is given
+pieces that end where it acts, at the end of a header or a block, and of a block all comes out or nothing.
+Held at once are a decoder and what one piece of the file stands for, at most 4 MiB; a zstd frame may ask for
+a window of 128 MiB, not more.
 """
 
 from __future__ import annotations
 
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from contextlib import suppress
 from typing import Any, Final
 
@@ -21,9 +23,12 @@ _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _SKIPPABLE: Final = b"\x2a\x4d\x18"
 """What a skippable zstd frame has behind its first byte, 50 to 5f."""
-_PIECES: Final = {"gzip": 1 << 12, "zstd": 1 << 7}
-"""Bytes that are decoded at once. deflate stands for at most 1032 times its size; a zstd block of 4 bytes
-stands for 128 KiB."""
+_PIECE: Final = 1 << 12
+"""Bytes of gzip that are decoded at once; deflate stands for at most 1032 times its size."""
+_BLOCK: Final = 1 << 17
+"""Bytes of zstd that are decoded at once, those of one block at most, and what one can stand for."""
+_REPEATED: Final = 1
+"""The kind of a zstd block that is one byte, and how often it stands there."""
 _LARGEST_WINDOW: Final = 27
 """The logarithm of it: what the zstd command allows unless it is told otherwise."""
 
@@ -52,7 +57,8 @@ class Unpacked:
         self._left = self._ready = b""
         self._at = 0
         self._decoder: Any = None
-        self._behind: Any = None
+        self._steps: Generator[int, bytes, None] = _frame()
+        self._wanted = _PIECE if kind == "gzip" else next(self._steps)
         self._over = False
 
     def read(self, size: int) -> bytes:
@@ -66,7 +72,7 @@ class Unpacked:
 
     def _next(self) -> bytes:
         """Decode one piece of the file."""
-        piece = self._left or self._file(_PIECES[self._kind])
+        piece = self._left or self._file(self._wanted)
         self._left = b""
         if not piece:
             if self._decoder is not None:
@@ -79,33 +85,36 @@ class Unpacked:
             piece = piece[padding:]
             if not piece:
                 return b""
-            self._decoder, self._behind = self._make(), self._make()
+            self._decoder = self._make()
         return self._decode(piece)
 
     def _decode(self, piece: bytes) -> bytes:
-        if self._kind == "gzip":
-            self._behind = self._decoder.copy()
+        before = self._decoder.copy() if self._kind == "gzip" else None
         try:
             found: bytes = self._decoder.decompress(piece)
-            if self._kind == "zstd":
-                self._behind.decompress(piece)
         except self._problem as error:
-            return self._before_damage(piece, " ".join(str(error).split()))
+            found, at = (b"", len(piece) - 1) if before is None else self._before_damage(before, piece)
+            told = " ".join(str(error).split())
+            self._end(f"the {self._kind} data cannot be decoded: {told}", self._byte + at)
+            return found
         self._byte += len(piece)
         if self._decoder.eof:
             self._left = self._decoder.unused_data
             self._byte -= len(self._left)
-            self._decoder = self._behind = None
+            self._decoder = None
+            self._steps = _frame()
+            self._wanted = _PIECE if self._kind == "gzip" else next(self._steps)
+        elif self._kind == "zstd":
+            self._wanted = self._steps.send(piece)
         return found
 
-    def _before_damage(self, piece: bytes, told: str) -> bytes:
-        """Return what the good bytes of a piece stand for, and note the damage behind them."""
+    def _before_damage(self, decoder: Any, piece: bytes) -> tuple[bytes, int]:
+        """Return what the good bytes of a piece stand for, and the number of the first that is not."""
         found, at = [], 0
         with suppress(self._problem):
             for at in range(len(piece)):
-                found.append(self._behind.decompress(piece[at : at + 1]))
-        self._end(f"the {self._kind} data cannot be decoded: {told}", self._byte + at)
-        return b"".join(found)
+                found.append(decoder.decompress(piece[at : at + 1]))
+        return b"".join(found), at
 
     def _end(self, message: str, byte: int) -> None:
         self.damage = message, byte
@@ -119,6 +128,42 @@ def _decoder(kind: str, name: str) -> tuple[Callable[[], Any], type[Exception]]:
     zstd = _zstd(name)
     options = {zstd.DecompressionParameter.window_log_max: _LARGEST_WINDOW}
     return lambda: zstd.ZstdDecompressor(options=options), zstd.ZstdError
+
+
+def _frame() -> Generator[int, bytes, None]:
+    """Yield how many bytes a zstd decoder is given next, and take those that it got, which may be fewer.
+
+    No piece goes beyond a place at which a decoder acts (RFC 8878, section 3.1). What is no frame is left to
+    the decoder, which refuses it.
+    """
+    magic = yield from _taken(4)
+    if magic[1:] == _SKIPPABLE:
+        yield from _passed(int.from_bytes((yield from _taken(4)), "little"))
+    else:
+        (descriptor,) = yield from _taken(1)
+        single, sizes = descriptor >> 5 & 1, (descriptor >> 5 & 1, 2, 4, 8)
+        yield from _passed((not single) + (0, 1, 2, 4)[descriptor & 3] + sizes[descriptor >> 6])
+        last = 0
+        while not last:
+            header = int.from_bytes((yield from _taken(3)), "little")
+            last, kind, size = header & 1, header >> 1 & 3, header >> 3
+            yield from _passed(1 if kind == _REPEATED else size)
+        yield from _passed(4 if descriptor & 4 else 0)
+    while True:  # a decoder has been at the end before
+        yield 1
+
+
+def _taken(size: int) -> Generator[int, bytes, bytes]:
+    """Take so many bytes one by one, since a decoder may refuse each, and return them."""
+    found = b""
+    while len(found) < size:
+        found += yield 1
+    return found
+
+
+def _passed(size: int) -> Generator[int, bytes, None]:
+    while size:
+        size -= len((yield min(size, _BLOCK)))
 
 
 def _zstd(name: str) -> Any:

@@ -1,23 +1,23 @@
 """The command line: arguments, files, progress, exit codes; nothing else.
 
 Exit codes: 0 done; 1 faults or differences that were asked for (under --strict, of an inspected record, of a
-check, a diff, a verification, a comparison); 2 a wrong command or unreadable input; 130 interrupted; 141 the
-reader of the output went away.
+check, a diff, a verification, a comparison); 2 a wrong command or unreadable input; 130 interrupted; 143
+terminated; 141 the reader of the output went away.
 Errors are one line. Nothing heavy is imported before a command runs.
 """
 
 from __future__ import annotations
 
+import errno
 import io
 import os
-import signal
 import sys
 from contextlib import suppress
-from typing import Final, NoReturn
+from typing import Final
 
 import click
 
-from wirelock import __version__
+from wirelock import __version__, signals
 from wirelock.cli import (
     capture,
     compare,
@@ -36,6 +36,7 @@ from wirelock.cli import (
 )
 from wirelock.cli.sources import was_interrupted
 from wirelock.errors import CaptureError, WirelockError
+from wirelock.shown import escaped
 
 COMMANDS: Final = (
     capture.command,
@@ -58,6 +59,9 @@ COMMANDS: Final = (
 )
 
 
+_FULL: Final = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+
+
 @click.group(
     commands=COMMANDS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
@@ -66,30 +70,39 @@ def command() -> None:
     """Versioned wire protocols: decode captures, read records, show layouts, keep released bytes."""
 
 
-def main() -> NoReturn:
-    """Run the command line and exit."""
+def run() -> int:
+    """Run the command line; return the exit code. Raises whatever a signal came to, once one was noted."""
     _open_streams()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
-        code = _run()
-    except (click.exceptions.Abort, KeyboardInterrupt) as error:
-        code = _say(str(error) or "interrupted", 130)
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
-        code = 2
-    except click.UsageError as error:
-        where = error.ctx.command_path if error.ctx else "wirelock"
-        code = _say(f"{error.format_message()} (see {where} --help)", 2)
-    except click.ClickException as error:
-        code = _say(error.format_message(), 2)
-    except WirelockError as error:
-        code = _say(_one_line(error), 2)
-    except BrokenPipeError:
-        code = 141
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        code = _say(f"{where}{error.strerror or error}", 2)
-    _leave(code)
+        return _run()
+    except BaseException as problem:
+        if signals.noted() is not None:
+            raise
+        return _told(problem)
+
+
+def _told(problem: BaseException) -> int:
+    """Say in one line why a command could not be done; return its exit code. Raises what says no reason."""
+    match problem:
+        case click.exceptions.Abort() | KeyboardInterrupt():
+            return _say(str(problem) or "interrupted", 130)
+        case click.exceptions.NoArgsIsHelpError():
+            click.echo(problem.format_message(), err=True)
+            return 2
+        case click.UsageError():
+            where = problem.ctx.command_path if problem.ctx else "wirelock"
+            return _say(f"{problem.format_message()} (see {where} --help)", 2)
+        case click.ClickException():
+            return _say(problem.format_message(), 2)
+        case WirelockError():
+            return _say(_one_line(problem), 2)
+        case BrokenPipeError():
+            return 141
+        case OSError():
+            # Files of ours are named where they are written.
+            where = problem.filename or ("standard output" if problem.errno in _FULL else "")
+            return _say(f"{f'{where}: ' if where else ''}{problem.strerror or problem}", 2)
+    raise problem
 
 
 def _run() -> int:
@@ -129,18 +142,8 @@ def _open_streams() -> None:
 
 def _say(text: str, code: int) -> int:
     with suppress(OSError):
-        click.echo(f"wirelock: {text}", err=True)
+        click.echo(f"wirelock: {escaped(text)}", err=True)
     return code
-
-
-def _leave(code: int) -> NoReturn:
-    """Exit without another attempt to write to a pipe that is closed."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except OSError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    sys.exit(code)
 
 
 def _one_line(error: Exception) -> str:

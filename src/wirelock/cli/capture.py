@@ -11,6 +11,7 @@ import click
 
 from wirelock.cli.options import format_option, refuse_folders, tunnels_option
 from wirelock.cli.sources import sources
+from wirelock.shown import escaped
 
 if TYPE_CHECKING:
     from wirelock.capture.contents import Contents, Flow, Traffic
@@ -35,9 +36,11 @@ def info(path: Path, tunnels: bool, form: str) -> int:
     refuse_folders((path,))
     for _, source, name in sources((path,)):
         found = contents_of(source, name, tunnels=tunnels)
-        told = [json.dumps(_document(name, found), indent=1)] if form == "json" else _lines(name, found)
-        for line in told:
-            click.echo(line)
+        if form == "json":
+            click.echo(json.dumps(_document(name, found), indent=1))
+            continue
+        for line in _lines(name, found):
+            click.echo(escaped(line))
     return 0
 
 

@@ -21,6 +21,7 @@ from wirelock.cli.options import (
     skip_option,
     tunnels_option,
 )
+from wirelock.shown import escaped, file_text
 
 if TYPE_CHECKING:
     from wirelock.capture.compare import Comparison, Divergence, KeysByVersion, Recorded
@@ -71,7 +72,7 @@ def command(
     if keys and by_order:
         raise click.UsageError("--key and --by-order are two ways to pair records: say one of them")
     if str(a) == str(b) == "-":
-        raise click.UsageError("only one of the two captures can be standard input")
+        raise click.UsageError("only one of the captures can be standard input")
     registry = project_of(protocols).load()
     selection = selection_of(registry, as_version, ports, skip, tunnels)
     refuse_folders((a, b))
@@ -84,12 +85,13 @@ def command(
     )
     found = compare(ours, theirs, chosen)
     faults = _fault_differences(*summaries)
-    names = str(a), str(b)
+    names = file_text(str(a)), file_text(str(b))
     if form == "json":
         click.echo(json.dumps(_document(found, names, summaries, faults, chosen), indent=1))
     else:
-        for line in _lines(found, names, summaries, faults, chosen):
-            click.echo(line)
+        shown = escaped(names[0]), escaped(names[1])
+        for line in _lines(found, shown, summaries, faults, chosen):
+            click.echo(escaped(line))
     return 1 if found.different or found.only_a or found.only_b or faults else 0
 
 

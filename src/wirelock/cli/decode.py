@@ -24,6 +24,7 @@ from wirelock.cli.options import (
     tunnels_option,
 )
 from wirelock.cli.sources import sources
+from wirelock.shown import escaped
 
 if TYPE_CHECKING:
     from wirelock.capture.decode import FaultRow, Row, Selection, Summary
@@ -87,6 +88,7 @@ def command(
     FILE.snapshot-v2.parquet, or FILE itself where but one can come out.
     """
     from wirelock.capture.decode import Summary
+    from wirelock.capture.outputs import Outputs
 
     registry = project_of(protocols).load()
     selection = selection_of(registry, as_version, ports, skip, tunnels)
@@ -97,12 +99,12 @@ def command(
     outputs.check_targets(captures, rows_to, form, shaping, fault_target)
     summary = Summary()
     with ExitStack() as stack:
-        # Rows are completed first: where that fails there is no file of faults either.
-        faults = outputs.fault_sink(stack, fault_target)
-        rows = outputs.row_sink(stack, rows_to, form, registry, shaping, len(captures) > 1)
+        files = stack.enter_context(Outputs())
+        faults = outputs.fault_sink(stack, files, fault_target)
+        rows = outputs.row_sink(stack, files, rows_to, form, registry, shaping, len(captures) > 1)
         _decode_all(captures, registry, selection, shaping, summary, rows, faults, rows_to is None)
     lines = [*summary_lines(summary), *outputs.files_written(rows_to, form, shaping, rows)]
-    click.echo("\n".join(lines), err=True)
+    click.echo("\n".join(map(escaped, lines)), err=True)
     return 1 if strict and summary.faults.total() else 0
 
 
@@ -206,11 +208,12 @@ def progress(path: Path, before: int, rows_on_stdout: bool) -> Iterator[Any]:
     )
 
     columns = (
-        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(),
+        TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn(),
         TimeRemainingColumn(),
     )  # fmt: skip
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        short = path.name if len(path.name) <= 30 else f"…{path.name[-29:]}"  # or no room is left for the bar
+        name = escaped(path.name)
+        short = name if len(name) <= 30 else f"…{name[-29:]}"  # or no room is left for the bar
         task = progress.add_task(short, total=path.stat().st_size)
         yield lambda done: progress.update(task, completed=done - before)
 

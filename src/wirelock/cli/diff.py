@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from wirelock.cli.options import opened, project_of, protocols_option, tunnels_option
+from wirelock.cli.options import one_standard_input, opened, project_of, protocols_option, tunnels_option
 from wirelock.errors import LockError
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ _NOW: Final = "the protocols as they are"
     "captures",
     metavar="FILE",
     multiple=True,
+    callback=one_standard_input,
     type=click.Path(path_type=Path, exists=True, dir_okay=False, allow_dash=True),
     help="Count which packets of a capture (- for standard input) are affected; may be given more than once.",
 )

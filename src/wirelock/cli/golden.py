@@ -12,6 +12,7 @@ import click
 from wirelock.cli.golden_add import add
 from wirelock.cli.options import find, project_of, protocols_option, shown_path
 from wirelock.errors import GoldenError
+from wirelock.shown import escaped
 
 if TYPE_CHECKING:
     from wirelock.golden.vectors import GoldenFile, Vector
@@ -37,7 +38,7 @@ def list_(what: str | None, form: str, protocols: str | None) -> int:
         click.echo(json.dumps(rows, indent=1))
         return 0
     for line in _table(rows):
-        click.echo(line)
+        click.echo(escaped(line))
     return 0
 
 
@@ -59,7 +60,7 @@ def lint(what: str | None, protocols: str | None) -> int:
         except GoldenError as error:
             problems = [str(error).removeprefix(f"{shown_path(path)}: ")]
         for problem in problems:
-            click.echo(f"{shown_path(path)}: {problem}")
+            click.echo(escaped(f"{shown_path(path)}: {problem}"))
         found += len(problems)
     for protocol, version in _versions(registry, what):
         path = golden_path(project.fixtures, protocol.name, version)
@@ -85,13 +86,13 @@ def check(what: str | None, protocols: str | None) -> int:
         try:
             file, protocol = _load(path, project, registry)
         except GoldenError as error:
-            click.echo(str(error))
+            click.echo(escaped(str(error)))
             failed += 1
             continue
         total += len(file.vectors)
         for lines in _failures(path, file, protocol):
             failed += 1
-            click.echo("\n".join(lines))
+            click.echo("\n".join(map(escaped, lines)))
     if failed:
         click.echo(_count(failed, "failure"))
         return 1

@@ -24,6 +24,7 @@ from wirelock.cli.options import (
     tunnels_option,
 )
 from wirelock.errors import GoldenError
+from wirelock.shown import escaped
 
 if TYPE_CHECKING:
     from wirelock.capture.datagrams import Datagram
@@ -189,7 +190,7 @@ def _print(path: Path, protocol: Protocol, version: int, case: Case) -> None:
     click.echo(f"{shown_path(path)}: {case.id} added: {told}; {size}, source {case.source}")
     place = "" if case.error is None else case.error.path
     for line in listing(protocol.layout(version), case.data, place):
-        click.echo(line)
+        click.echo(escaped(line))
 
 
 # -- what a case is made of
@@ -204,7 +205,8 @@ def _datagram(what: tuple[str, ...], packet: int, tunnels: bool) -> tuple[Datagr
     path = Path(what[0])
     refuse_folders((path,))
     capture, name = opened(path)
-    return datagram_of(capture, packet, name, tunnels=tunnels), path.name if capture is path else name
+    found = datagram_of(capture, packet, name, tunnels=tunnels)
+    return found, escaped(path.name) if capture is path else name
 
 
 def _packet(

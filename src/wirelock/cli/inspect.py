@@ -12,6 +12,7 @@ import click
 
 from wirelock.cli.options import find_readable, project_of, protocols_option
 from wirelock.errors import DecodeError
+from wirelock.shown import escaped
 
 if TYPE_CHECKING:
     from wirelock.schema.inspection import Inspected
@@ -55,7 +56,7 @@ def command(
 
     failed = _print(list(inspect_all(protocol, data, version)), data, whole)
     if failed and hint:
-        click.echo(f"wirelock: {hint}", err=True)
+        click.echo(f"wirelock: {escaped(hint)}", err=True)
     return 1 if failed else 0
 
 

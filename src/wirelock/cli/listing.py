@@ -18,6 +18,7 @@ from wirelock.codec.readout import AFTER, NOT_READ, Readout, Row
 from wirelock.codec.words import words
 from wirelock.layout.nodes import Array, plain
 from wirelock.schema.inspection import Inspected
+from wirelock.shown import escaped
 
 __all__ = ["lines"]
 
@@ -52,7 +53,7 @@ def lines(found: Inspected, data: bytes, *, whole: bool, colour: bool) -> Iterat
     if found.error is not None:
         yield ""
         yield from _around(found, data, paint)
-        yield paint(str(found.error), "fault")
+        yield paint(escaped(str(found.error)), "fault")
 
 
 _HEAD: Final = ("", "at", "bits", "bytes", "field", "value", "meaning")
@@ -86,6 +87,7 @@ def _cells(found: Inspected, whole: bool) -> Iterator[tuple[str, ...]]:
         value, meaning = _words(row)
         if mark and found.error is not None:
             meaning = f"{found.error.code}: {found.error.fault.message}"
+        value, meaning = escaped(value), escaped(meaning)
         if not whole:
             value, meaning = _shortened(value), _shortened(meaning)
         at = str(found.start + row.bit // 8)

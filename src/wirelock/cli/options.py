@@ -8,16 +8,27 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
+from wirelock.shown import escaped, file_text
+
 if TYPE_CHECKING:
     from wirelock.capture.decode import Selection
     from wirelock.schema.project import Project
     from wirelock.schema.registry import Protocol, Registry
+
+
+def one_standard_input(context: object, option: object, captures: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Return captures as they were named. Raises click.UsageError where - is among them twice."""
+    if [str(path) for path in captures].count("-") > 1:
+        raise click.UsageError("only one of the captures can be standard input")
+    return captures
+
 
 captures_argument = click.argument(
     "captures",
     metavar="CAPTURE...",
     nargs=-1,
     required=True,
+    callback=one_standard_input,
     type=click.Path(path_type=Path, allow_dash=True),
 )
 protocols_option = click.option(
@@ -78,7 +89,7 @@ def opened(capture: Path) -> tuple[Path | BinaryIO, str]:
     """Return what to read a capture from, standard input for -, and what to call it."""
     if str(capture) == "-":
         return sys.stdin.buffer, "standard input"
-    return capture, str(capture)
+    return capture, file_text(str(capture))
 
 
 def project_of(protocols: str | None) -> Project:
@@ -90,7 +101,7 @@ def project_of(protocols: str | None) -> Project:
 
 def shown_path(path: Path) -> str:
     """Return a path as a person in the working directory would write it."""
-    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+    return escaped(str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path))
 
 
 def find(registry: Registry, text: str) -> tuple[Protocol, int | None]:

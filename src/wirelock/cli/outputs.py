@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -14,6 +14,7 @@ import click
 
 if TYPE_CHECKING:
     from wirelock.capture.decode import Selection
+    from wirelock.capture.outputs import Outputs
     from wirelock.capture.sinks import FaultSink, RowSink
     from wirelock.schema.registry import Protocol, Registry
 
@@ -194,9 +195,15 @@ def _namer(target: Path, shaping: Shaping) -> Callable[[tuple[Protocol, int]], P
 
 
 def row_sink(
-    stack: ExitStack, target: Path | None, form: str, registry: Registry, shaping: Shaping, many_files: bool
+    stack: ExitStack,
+    files: Outputs,
+    target: Path | None,
+    form: str,
+    registry: Registry,
+    shaping: Shaping,
+    many_files: bool,
 ) -> RowSink:
-    """Return what takes rows. Files are complete when the stack ends without an exception."""
+    """Return what takes rows, in `files`; tables are complete when the stack ends without an exception."""
     from wirelock.capture import sinks
 
     if form in _BINARY:
@@ -206,7 +213,7 @@ def row_sink(
         return stack.enter_context(  # type: ignore[no-any-return]
             tables.RowTables(
                 _namer(target, shaping),
-                sinks.binary_output,
+                lambda path: nullcontext(files.binary(path)),
                 form,
                 many_files=many_files,
                 upgraded=shaping.versions is not None,
@@ -216,7 +223,7 @@ def row_sink(
             )
         )
     stdout = sys.stdout
-    stream = stdout if target is None else stack.enter_context(sinks.output(target))
+    stream = stdout if target is None else files.text(target)
     if target is None and form != "table":  # for programs: the same bytes whatever the locale
         stdout.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
     width = os.get_terminal_size(stdout.fileno()).columns if target is None and stdout.isatty() else None
@@ -225,7 +232,7 @@ def row_sink(
     )
 
 
-def fault_sink(stack: ExitStack, target: Path | None) -> FaultSink | None:
+def fault_sink(stack: ExitStack, files: Outputs, target: Path | None) -> FaultSink | None:
     """Return what takes faults, in the form that the file's name says; None for standard error."""
     from wirelock.capture import sinks
 
@@ -233,9 +240,8 @@ def fault_sink(stack: ExitStack, target: Path | None) -> FaultSink | None:
         return None
     form = _SUFFIXES.get(target.suffix.lower(), "table")
     if form in _BINARY:
-        stream = stack.enter_context(sinks.binary_output(target))
-        return stack.enter_context(_tables().FaultTable(stream, form))  # type: ignore[no-any-return]
-    text = sys.stdout if str(target) == "-" else stack.enter_context(sinks.output(target))
+        return stack.enter_context(_tables().FaultTable(files.binary(target), form))  # type: ignore[no-any-return]
+    text = sys.stdout if str(target) == "-" else files.text(target)
     return sinks.fault_sink(form, text)
 
 

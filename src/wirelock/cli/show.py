@@ -62,7 +62,7 @@ def command(what: str | None, source: bool, svg: bool, target: Path | None, prot
     if target is None or to_stdout:
         click.echo(text, nl=False)
     else:
-        from wirelock.capture.sinks import output
+        from wirelock.capture.outputs import output
 
         with output(target) as stream:
             stream.write(text)

@@ -23,6 +23,7 @@ from wirelock.cli.options import (
     skip_option,
     tunnels_option,
 )
+from wirelock.shown import escaped
 
 if TYPE_CHECKING:
     from wirelock.capture.stats import Statistics
@@ -61,7 +62,7 @@ def command(
     Elements of arrays are counted together, as entities[].id. The fields of a version sum up to all bits of
     its payload.
     """
-    from wirelock.capture import sinks
+    from wirelock.capture import outputs
     from wirelock.capture.decode import Summary
     from wirelock.capture.decode import decode as decoded
     from wirelock.capture.stats import Statistics
@@ -89,9 +90,11 @@ def command(
     if page is not None:
         from wirelock.capture.page import page_of
 
-        with sinks.output(page) as stream:
+        with outputs.output(page) as stream:
             stream.write(page_of(stats, [opened(path)[1] for path in captures]))
-    click.echo(json.dumps(stats.to_json(), indent=2) if form == "json" else "\n".join(_lines(stats)))
+    click.echo(
+        json.dumps(stats.to_json(), indent=2) if form == "json" else "\n".join(map(escaped, _lines(stats)))
+    )
     return 0
 
 

@@ -22,6 +22,7 @@ from wirelock.cli.options import (
     skip_option,
     tunnels_option,
 )
+from wirelock.shown import escaped
 
 if TYPE_CHECKING:
     from wirelock.capture.decode import Selection, Summary
@@ -83,10 +84,11 @@ def command(
             if target is not None and report.problems:
                 raise _NotRecordedError
     except _NotRecordedError:
-        click.echo(f"wirelock: {target} was not written: not every record round-trips", err=True)
+        told = f"{target} was not written: not every record round-trips"
+        click.echo(f"wirelock: {escaped(told)}", err=True)
     report.end(name, summary, expect)
     if target is not None and not report.problems and form == "text":
-        click.echo(f"recorded in {target}")
+        click.echo(escaped(f"recorded in {target}"))
     return 1 if report.problems or report.differences else 0
 
 
@@ -111,7 +113,7 @@ def _check_files(capture: Path, expect: Path | None, target: Path | None, overwr
 def _recording(target: Path | None, selection: Selection) -> Iterator[TextIO | None]:
     """Open an expectation with its first line, that is there only when it is whole; None without a target."""
     from wirelock.capture.expectation import header
-    from wirelock.capture.sinks import output
+    from wirelock.capture.outputs import output
 
     if target is None:
         yield None
@@ -164,13 +166,13 @@ class _Text(_Report):
         if self.whole:
             size = "" if verdict.size is None else f", {_count(verdict.size, 'byte')}"
             end = "" if verdict.code is not None or verdict.problems else ", round-trips"
-            click.echo(f"{where}  {verdict}{size}{end}")
+            click.echo(escaped(f"{where}  {verdict}{size}{end}"))
         for problem in verdict.problems:
-            click.echo(f"packet {verdict.packet}: {verdict}: {problem}")
+            click.echo(escaped(f"packet {verdict.packet}: {verdict}: {problem}"))
 
     def differ(self, difference: Difference) -> None:
         """Print a difference."""
-        click.echo(str(difference))
+        click.echo(escaped(str(difference)))
 
     def end(self, name: str, summary: Summary, expect: Path | None) -> None:
         """Print what there was, and how it compares."""
@@ -178,7 +180,7 @@ class _Text(_Report):
         told = f"{_count(summary.packets, 'packet')}: {_count(records, 'record')}, {_count(faults, 'fault')}"
         if summary.foreign:
             told += f", {summary.foreign} of another protocol"
-        click.echo(f"{name}: {told}")
+        click.echo(escaped(f"{name}: {told}"))
         round_trips = "every record round-trips on both engines"
         click.echo(
             _count(self.problems, "round trip that fails", "round trips that fail")
@@ -187,7 +189,8 @@ class _Text(_Report):
         )
         if expect is not None:
             differs = _count(self.differences, "difference")
-            click.echo(f"{differs} from {expect}" if self.differences else f"as expected in {expect}")
+            told = f"{differs} from {expect}" if self.differences else f"as expected in {expect}"
+            click.echo(escaped(told))
 
 
 class _Json(_Report):

@@ -15,6 +15,7 @@ from wirelock.codec.words import utc
 from wirelock.evolve.pairs import Pair, read_both, runnable
 from wirelock.evolve.reading import Reading, misreads
 from wirelock.layout.nodes import Layout
+from wirelock.shown import escaped, file_text
 
 __all__ = ["Affected", "Recorded", "count_recorded"]
 
@@ -32,7 +33,7 @@ class Affected:
 
     def __str__(self) -> str:
         time = "" if self.datagram.time_ns is None else f" {utc(self.datagram.time_ns)}"
-        return f"{self.file} packet {self.datagram.packet}{time}: {self.reason}"
+        return escaped(f"{self.file} packet {self.datagram.packet}{time}: {self.reason}")
 
 
 @dataclass(slots=True)
@@ -63,7 +64,7 @@ def count_recorded(
     layouts = [runnable(pair.old, pair.new, sources) for pair in pairs]
     found = [Recorded() for _ in pairs]
     for capture in captures:
-        name = os.fspath(capture) if isinstance(capture, Path) else "standard input"
+        name = file_text(os.fspath(capture)) if isinstance(capture, Path) else "standard input"
         for datagram in _datagrams(capture, selection):
             payload = datagram.payload[selection.skip :]
             for pair, (was, now), counts in zip(pairs, layouts, found, strict=True):

@@ -58,7 +58,8 @@ def _has_settings(start: Path) -> bool:
     for folder in (start, *start.parents):
         try:
             octets = (folder / "pyproject.toml").read_bytes()
-            if b"wirelock" in octets and "wirelock" in tomllib.loads(octets.decode()).get("tool", {}):
+            text = octets.decode("utf-8-sig") if b"wirelock" in octets else ""
+            if "wirelock" in tomllib.loads(text).get("tool", {}):
                 return True
         except OSError:
             continue

@@ -1,7 +1,7 @@
 """The text of a golden file -> GoldenFile, strictly: what is not of the format is refused in one line.
 
 Refused are also things that JSON readers differ on, so that every client reads the same: a key twice in
-one object, NaN, numbers that binary64 does not hold, halves of surrogate pairs.
+one object, NaN, numbers that binary64 does not hold, halves of surrogate pairs, a byte-order mark.
 """
 
 from __future__ import annotations
@@ -54,6 +54,8 @@ def _parsed(text: str, name: str) -> Any:
     def refuse(word: str) -> NoReturn:
         raise GoldenError(f"{name}: {word} is no number of JSON's that every reader keeps")
 
+    if text.startswith("\ufeff"):
+        raise GoldenError(f"{name}: begins with a byte-order mark: save it as UTF-8 without one")
     try:
         found = json.loads(text, object_pairs_hook=pairs, parse_constant=refuse, parse_float=number)
         json.dumps(found, ensure_ascii=False).encode()

@@ -242,6 +242,8 @@ def _json(text: str) -> Any:
     conflict = re.search(r"^(<{7}|={7}|>{7})", text, re.MULTILINE)
     if conflict:
         raise _DamageError(f"holds a merge conflict (line {text.count(chr(10), 0, conflict.start()) + 1})")
+    if text.startswith("\ufeff"):
+        raise _DamageError("begins with a byte-order mark: save it as UTF-8 without one")
     if not text.strip():
         raise _DamageError("is empty")
     try:

@@ -44,14 +44,15 @@ def draft(project: Project, protocol: Protocol) -> Draft:
         raise _by_hand(protocol, new, f"{source.name} has no {old} in its name")
     if target.exists():
         raise ProjectError(f"{target} is there already: name it in the Protocol, or move it away")
-    classes = _classes(source.read_text("utf-8"), old, new)
+    text_before = source.read_text("utf-8-sig")
+    classes = _classes(text_before, old, new)
     record, module = protocol.versions[old].__name__, protocol.versions[old].__module__
     if record not in classes:
         raise _by_hand(protocol, new, f"{record} has no {old} at its end")
     holder, text = _registered(source, protocol, record, classes[record], target.stem)
     steps = source.with_name("migrations.py")
     texts = {
-        target: _next_version(source.read_text("utf-8"), old, new, classes, module),
+        target: _next_version(text_before, old, new, classes, module),
         holder: text,
     }
     excluded = ", ".join(f'"{name}"' for name in protocol.tag)
@@ -66,7 +67,7 @@ def draft(project: Project, protocol: Protocol) -> Draft:
         "target": target.stem,
         "left_out": f"exclude={{{excluded}}}" if excluded else "",
     }
-    grown = _migrations(words, steps.read_text("utf-8") if steps.exists() else None)
+    grown = _migrations(words, steps.read_text("utf-8-sig") if steps.exists() else None)
     if grown is not None:
         texts[steps] = grown
         texts[holder] = _with_migrations(text, protocol, steps, source)
@@ -127,7 +128,7 @@ def _registered(source: Path, protocol: Protocol, record: str, renamed: str, mod
     entry = re.compile(rf"(\b{max(protocol.versions)}: {record}\b)")
     line = re.compile(rf"^from ([\w.]*\.)?{source.stem} import [^\n]*\b{record}\b[^\n]*$", re.MULTILINE)
     for path in sorted(source.parent.glob("*.py")):
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8-sig")
         found, imported = entry.search(text), line.search(text)
         if found and imported and "Protocol(" in text:
             new = max(protocol.versions) + 1

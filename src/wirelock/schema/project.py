@@ -111,7 +111,7 @@ def find_project(start: Path, protocols: str | None = None) -> Project:
 
 def _settings(file: Path) -> dict[str, Any] | None:
     try:
-        found: Any = tomllib.loads(file.read_text("utf-8"))
+        found: Any = tomllib.loads(file.read_text("utf-8-sig"))  # editors put a byte-order mark before it
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
         raise ProjectError(f"{file} cannot be read: {problem}") from None
     for key in ("tool", "wirelock"):

@@ -27,6 +27,7 @@ from wirelock.codec.arrow_types import type_of
 from wirelock.schema.columns import declares_columns, empty_table, read_each
 from wirelock.schema.record import wire_of
 from wirelock.schema.registry import Protocol
+from wirelock.shown import file_text
 
 if TYPE_CHECKING:
     from wirelock.capture.bulk import Records
@@ -111,7 +112,7 @@ def _batch(schema: pa.Schema, rows: list[Row], derived: bool) -> pa.RecordBatch:
     """Return rows of one version as a batch; records with derived columns are built and read as columns."""
     datagrams = [row.datagram for row in rows]
     cells: dict[str, list[Any]] = {
-        "file": [_shown(row.file) for row in rows],
+        "file": [file_text(row.file) for row in rows],
         "packet": [it.packet for it in datagrams],
         "time": [_time(it.time_ns) for it in datagrams],
         "source": [it.source for it in datagrams],
@@ -137,11 +138,6 @@ def _batch(schema: pa.Schema, rows: list[Row], derived: bool) -> pa.RecordBatch:
 
 def _time(time_ns: int | None) -> int | None:
     return time_ns if time_ns is not None and abs(time_ns) < 1 << 63 else None
-
-
-def _shown(name: str) -> str:
-    """Return a file's name as text, whatever bytes it has."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 # -- sinks
@@ -251,7 +247,7 @@ class _Table:
 
     def add_columns(self, records: Records, file: str) -> None:
         self.flush()
-        batch = columns_batch(self._schema, records, _shown(file), derived=self._derived)
+        batch = columns_batch(self._schema, records, file_text(file), derived=self._derived)
         self._write(batch, records.sizes)
 
     def flush(self) -> None:
@@ -304,7 +300,7 @@ class FaultTable:
             datagram = fault.datagram
             time = _time(fault.about.time_ns) if fault.about else None
             payload = datagram.payload if datagram else None
-            rows.append({**fault_cells(fault), "file": _shown(fault.file), "time": time, "payload": payload})
+            rows.append({**fault_cells(fault), "time": time, "payload": payload})
         self._faults, self._bytes = [], 0
         if rows:
             batch = pa.RecordBatch.from_pylist(rows, schema=self._file.schema)
