@@ -14,7 +14,7 @@ from wirelock.capture.bandwidth import Bandwidth, FieldCost
 from wirelock.capture.datagrams import Datagram
 from wirelock.capture.decode import FaultRow, Row, Summary
 from wirelock.capture.files import Packet
-from wirelock.capture.timeline import Timeline
+from wirelock.capture.timeline import Interval, Timeline
 from wirelock.codec.columnar import numpy_module
 from wirelock.schema.registry import Protocol
 
@@ -72,12 +72,23 @@ class Statistics:
         self._versions: dict[tuple[str, int], _Version] = {}
         self._datagram: Datagram | None = None
         self._used = 0
-        self._time_ns: int | None = None
+        self._last: tuple[int, int | None] = 0, None
+        """How many captures were before that of the packet that came last, and the time of that packet."""
 
     def see(self, packet: Packet) -> None:
         """Count a packet, before what came of it."""
         self._time_ns = packet.time_ns
         self._packet(packet.time_ns, packet.captured)
+
+    @property
+    def _time_ns(self) -> int | None:
+        """The time of the packet before, in the same capture."""
+        files, time_ns = self._last
+        return time_ns if files == self.summary.files else None
+
+    @_time_ns.setter
+    def _time_ns(self, time_ns: int | None) -> None:
+        self._last = self.summary.files, time_ns
 
     def _packet(self, time_ns: int | None, captured: int) -> None:
         interval = self.timeline.at(time_ns)
@@ -112,7 +123,9 @@ class Statistics:
         return found
 
     def _fault(self, fault: FaultRow) -> None:
-        time_ns = self._time_ns if fault.datagram is None else fault.datagram.time_ns
+        time_ns = fault.about.time_ns if fault.about else None
+        if fault.datagram is None and time_ns is None:
+            time_ns = self._time_ns  # of the file: that of the packet before it
         self.timeline.at(time_ns).counts["fault", fault.code] += 1
         if fault.datagram is not None:
             used = self._used if fault.datagram is self._datagram else 0
@@ -202,16 +215,10 @@ class Statistics:
             "faulty_bytes": self.faulty_bytes,
             "interval_ns": str(timeline.width_ns),
             "over_time": [
-                {
-                    "start_ns": str(start),
-                    "packets": interval.packets,
-                    "bytes": interval.bytes,
-                    "records": _named(interval.counts, "record"),
-                    "faults": _named(interval.counts, "fault"),
-                }
+                {"start_ns": str(start), **_interval_json(interval)}
                 for start, interval in timeline.intervals()
             ],
-            "without_time": timeline.untimed.packets,
+            "without_time": _interval_json(timeline.untimed),
             "bandwidth": [self._version_json(found) for found in self.versions()],
         }
 
@@ -237,6 +244,15 @@ class Statistics:
                 for cost in found.fields
             ],
         }
+
+
+def _interval_json(interval: Interval) -> dict[str, Any]:
+    return {
+        "packets": interval.packets,
+        "bytes": interval.bytes,
+        "records": _named(interval.counts, "record"),
+        "faults": _named(interval.counts, "fault"),
+    }
 
 
 def _named(counts: Any, kind: str) -> dict[str, int]:

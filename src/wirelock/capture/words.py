@@ -114,5 +114,5 @@ def time_rows(timeline: Timeline) -> Iterator[tuple[str, ...]]:
 
     for start, interval in timeline.intervals():
         yield since_start(start, timeline), *cells(interval)
-    if timeline.untimed.packets:
+    if timeline.untimed.packets or timeline.untimed.counts:
         yield "no time", *cells(timeline.untimed)
