@@ -16,13 +16,14 @@ from protocol.snapshot import EntityV1, Position, SnapshotV1
 from tests.strategies import layouts, name_layout, samples
 from tests.test_columnar import packed_together
 from wirelock import opaque
-from wirelock.capture.bandwidth import Bandwidth
+from wirelock.capture.bandwidth import Bandwidth, FieldCost
+from wirelock.capture.groups import groups_of
 from wirelock.codec.columnar import ColumnarEngine
 from wirelock.codec.generated import GeneratedEngine
 from wirelock.codec.readout import read_out
 from wirelock.codec.table import Table
 from wirelock.errors import SchemaError
-from wirelock.layout.nodes import If, Opaque, Optional, Rest, parts_of, plain
+from wirelock.layout.nodes import If, Opaque, Optional, Switch, parts_of, plain
 from wirelock.layout.walk import walk
 from wirelock.schema.record import layout_of
 
@@ -58,11 +59,10 @@ def read_by_path(layout: Any, records: list[bytes]) -> dict[tuple[str, str], tup
     return {key: (values[key], size) for key, size in bits.items() if size}
 
 
-def by_code_alone(kind: Any) -> bool:
-    """Whether a value says nothing about its bytes."""
-    return (isinstance(kind, Opaque) and isinstance(kind.size, Rest)) or any(
-        map(by_code_alone, parts_of(kind))
-    )
+def holds(kind: Any, wanted: Any) -> bool:
+    """Whether a type is of a kind, or one inside of it; of an Opaque, one that takes all that is left."""
+    found = isinstance(kind, wanted) and not isinstance(getattr(kind, "size", None), int)
+    return found or any(holds(part, wanted) for part in parts_of(kind))
 
 
 def of_table(layout: Any, names: Any, records: list[bytes]) -> Bandwidth | None:
@@ -85,7 +85,7 @@ def test_costs_are_those_of_reading_field_by_field_and_sum_up(data: st.DataObjec
     engine, bandwidth = GeneratedEngine(layout, names), Bandwidth(layout)
     records = [octets for octets, _ in data.draw(st.lists(samples(layout), max_size=4))]
     with pytest.MonkeyPatch.context() as patch:
-        if not by_code_alone(layout):
+        if not holds(layout, Opaque):
             patch.setattr("wirelock.capture.bandwidth.read_out", None)
         for octets in records:
             bandwidth.add(engine.parse(octets), octets)
@@ -97,7 +97,7 @@ def test_costs_are_those_of_reading_field_by_field_and_sum_up(data: st.DataObjec
     if table is not None:
         assert (table.costs(), table.bits, table.records) == (costs, bandwidth.bits, len(records))
     places = {key: place for place, key in enumerate(counted(costs))}
-    for octets in records:
+    for octets in () if holds(layout, Switch) else records:  # of which two cases may have a path
         found = [key for key, bits in rows_of(layout, octets) if bits]
         if len({*found}) == len(found):
             assert sorted(found, key=places.__getitem__) == found, "in the order of the layout"
@@ -237,6 +237,18 @@ def test_a_path_of_several_types_says_them_all() -> None:
     bandwidth = Bandwidth(layout)
     bandwidth.add(GeneratedEngine(layout, names).parse(b"\1a"), b"\1a")
     assert [cost.type for cost in bandwidth.costs()] == ["uint8", "uint16 big-endian or uint8"]
+
+
+def test_groups_hold_what_lies_under_a_path() -> None:
+    rows = [
+        ("k", ""), ("m", "count"), ("m[]", "count"), ("m[][]", ""), ("mm.x", ""), ("a.b[].c", ""),
+        ("a.b[].d", ""), ("a.b", "terminator"), ("a.text", ""), ("a.text", "padding"),
+    ]  # fmt: skip
+    costs = [FieldCost(path, part, "", 1, 1 << at) for at, (path, part) in enumerate(rows)]
+    assert [(group.path, group.fields, group.bits) for group in groups_of(costs)] == [
+        ("m[][]", 3, 0b1110), ("a", 5, 0b1111100000), ("a.b[]", 3, 0b11100000), ("a.text", 2, 0b1100000000),
+    ]  # fmt: skip
+    assert groups_of(costs[1:4]) == [], "all is no group"
 
 
 def test_a_snapshot_by_field() -> None:

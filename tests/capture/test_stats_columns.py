@@ -86,21 +86,14 @@ def frames(*seconds_and_frames: tuple[int, bytes]) -> bytes:
 BLOCKS = Blocks()
 WHOLE = ipv4(udp(PAYLOADS[0]))
 LATER = BLOCKS.enhanced(ethernet(WHOLE), ticks=9 * 10**6)
-EARLY = b"".join(
-    (
-        BLOCKS.section(),
-        BLOCKS.block(6, b""),
-        BLOCKS.interface(),
-        BLOCKS.enhanced(ethernet(WHOLE), ticks=9 * 10**6),
-    )
-)
+EARLY = b"".join((BLOCKS.section(), BLOCKS.block(6, b""), BLOCKS.interface(), LATER))
 """A fault before the first packet, which came at 9 s."""
 PIECE = fragment_of(udp(PAYLOADS[0]), 0, 8)
 FAULTS = {
     "before the first packet": ((frames((1, WHOLE)), EARLY), {}, {"bad-block": 1}),
     "before the first packet of all": ((EARLY, frames((1, WHOLE))), {}, {"bad-block": 1}),
     "behind a packet": ((frames((1, WHOLE)), frames((3, WHOLE), (5, WHOLE))[:-1]), {3: {"cut": 1}}, {}),
-    "of lengths": ((frames((2, WHOLE[:-1]), (7, WHOLE)),), {2: {"ip-length-long": 1, "udp-length-long": 1}}, {}),
+    "of headers": ((frames((2, WHOLE[:9]), (7, WHOLE)),), {2: {"truncated": 1}}, {}),
     "told late": (
         (frames((4, PIECE), *((4 + at, WHOLE) for at in range(1, 40))),),
         {4: {"fragment-missing": 1}},
