@@ -23,7 +23,17 @@ from wirelock.codec.generated import GeneratedEngine
 from wirelock.codec.readout import read_out
 from wirelock.codec.table import Table
 from wirelock.errors import SchemaError
-from wirelock.layout.nodes import If, Opaque, Optional, Switch, parts_of, plain
+from wirelock.layout.nodes import (
+    If,
+    Opaque,
+    Optional,
+    Padded,
+    Select,
+    Sized,
+    Switch,
+    parts_of,
+    plain,
+)
 from wirelock.layout.walk import walk
 from wirelock.schema.record import layout_of
 
@@ -46,7 +56,7 @@ def rows_of(layout: Any, data: bytes) -> list[tuple[tuple[str, str], int]]:
     return [
         ((re.sub(r"\[\d+\]", "[]", row.path), row.part), row.end - row.bit)
         for row in rows
-        if row.end > row.bit or not isinstance(plain(row.kind), If | Optional)
+        if row.end > row.bit or not isinstance(plain(row.kind), If | Optional | Switch | Padded | Sized)
     ]
 
 
@@ -97,9 +107,10 @@ def test_costs_are_those_of_reading_field_by_field_and_sum_up(data: st.DataObjec
     if table is not None:
         assert (table.costs(), table.bits, table.records) == (costs, bandwidth.bits, len(records))
     places = {key: place for place, key in enumerate(counted(costs))}
-    for octets in () if holds(layout, Switch) else records:  # of which two cases may have a path
-        found = [key for key, bits in rows_of(layout, octets) if bits]
-        if len({*found}) == len(found):
+    for octets in () if holds(layout, Switch | Select) else records:  # whose cases may share a path
+        rows = rows_of(layout, octets)
+        if len({key for key, _ in rows}) == len(rows):
+            found = [key for key, bits in rows if bits]
             assert sorted(found, key=places.__getitem__) == found, "in the order of the layout"
 
 

@@ -8,17 +8,20 @@ with bytes that code alone can read are read field by field.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from wirelock.capture.costs import Costs
 from wirelock.capture.meters import FieldCost
 from wirelock.codec.readout import read_out
-from wirelock.layout.nodes import If, Layout, Optional, plain
+from wirelock.layout.nodes import If, Layout, Optional, Padded, Sized, Switch, plain
 
 if TYPE_CHECKING:
     from wirelock.codec.table import Table
 
 __all__ = ["Bandwidth", "FieldCost"]
+
+
+_AROUND: Final = (If, Optional, Switch, Padded, Sized)
 
 
 class Bandwidth:
@@ -55,8 +58,9 @@ class Bandwidth:
 
     def _read(self, data: bytes) -> None:
         for row in read_out(self.layout, data).rows:
-            absent = row.end == row.bit and isinstance(plain(row.kind), If | Optional)
-            if not row.group and not absent:
+            # Of what may be absent, or wraps what takes nothing, only the value is one.
+            empty = row.end == row.bit and isinstance(plain(row.kind), _AROUND)
+            if not row.group and not empty:
                 path = re.sub(r"\[\d+\]", "[]", row.path)
                 self._costs.read(path, row.part, row.kind, row.end - row.bit)
 
