@@ -164,7 +164,8 @@ QUICK = {
     "padding around what differs": (c.Struct("a" / c.Padded(4, INNER)[2]), b"\1ab\0\0\0\0\0"),
     "a row": (c.Struct("a" / c.Sequence(c.VarInt, c.CString("ascii"))), b"\1a\0"),
     "in a frame": (c.Struct("a" / c.FocusedSeq("x", c.Const(b"<"), "x" / c.CString("ascii"))), b"<a\0"),
-    "a hole in an array of arrays": (c.Struct("a" / c.CString("ascii")[2][2]), b"a\0\0b\0cd\0"),
+    "a constant of a stated size": (c.Struct(c.Prefixed(c.VarInt, c.Const(b"ab")), "a" / c.Byte), b"\2abx"),
+    "arrays of text in arrays": (c.Struct("a" / c.CString("ascii")[2][2]), b"a\0\0b\0cd\0"),
 }
 BY_RECORDS = {
     "padding of a computed length": (c.Struct("n" / c.Byte, c.Padding(c.this.n)), b"\2\0\0"),

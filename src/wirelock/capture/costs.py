@@ -8,7 +8,6 @@ from typing import NamedTuple
 from wirelock.capture.meters import (
     Cases,
     Choice,
-    Derived,
     Elements,
     FieldCost,
     Filled,
@@ -192,9 +191,6 @@ class Costs:
                 self._group(fixed, together)
                 continue
             meter = self._meter(item.type, label, held=item.in_record)
-            if not item.in_record and item.derived is not None:
-                self.by_columns = False
-                meter = Derived(meter, item.label)
             parts.append((item.label if item.in_record else None, meter))
         return Whole(layout, parts)
 

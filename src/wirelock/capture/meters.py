@@ -17,14 +17,14 @@ from wirelock.codec.columnar import numpy_module
 from wirelock.codec.implied import Scope, numbered, scope_of
 from wirelock.layout.nodes import Layout, Multiple
 from wirelock.layout.operators import evaluate
-from wirelock.layout.terms import Expression, Key, Path
+from wirelock.layout.terms import Expression, Key
 
 if TYPE_CHECKING:
     from wirelock.codec.columns import Node
     from wirelock.codec.table import Table
 
 __all__ = [
-    "Cases", "Choice", "Derived", "Elements", "FieldCost", "Filled", "Framing", "Group", "Meter", "Octets",
+    "Cases", "Choice", "Elements", "FieldCost", "Filled", "Framing", "Group", "Meter", "Octets",
     "PaddingMeter", "Prefixed", "Region", "Row", "TextMeter", "Unknown", "VarIntMeter", "Whole",
 ]  # fmt: skip
 
@@ -321,22 +321,6 @@ class Cases(Meter):
         for number, (case, part) in enumerate(zip(self._cases, node.parts, strict=True)):
             bits[tags == number] = case.add_column(part, table)
         return bits
-
-
-class Derived(_Around):
-    """A field that the record has not, of a value that follows from the others."""
-
-    def __init__(self, inside: Meter, label: str) -> None:
-        super().__init__(inside)
-        self._path = Path(0, (label,))
-        self.asks = True
-
-    def add(self, value: Any, scope: Scope | None) -> int:
-        assert scope is not None
-        return self._inside.add(scope(self._path), scope)
-
-    def add_column(self, node: Node, table: Table) -> Any:
-        raise AssertionError(_BY_RECORDS)
 
 
 class Whole(Meter):

@@ -54,6 +54,7 @@ body { margin: 0 auto; padding: 24px; max-width: 1400px; background: var(--back)
 h1 { font-size: 22px; margin: 0 0 4px; overflow-wrap: anywhere }
 h2 { font-size: 17px; margin: 32px 0 8px }
 p { margin: 0 0 8px; color: var(--soft) }
+.sums { margin-top: 16px }
 .facts { display: flex; flex-wrap: wrap; gap: 8px; margin: 12px 0; padding: 0; list-style: none }
 .facts li { background: var(--card); border: 1px solid var(--line); border-radius: 6px; padding: 4px 10px }
 .facts b { font-variant-numeric: tabular-nums }
@@ -215,7 +216,7 @@ def _costs(found: VersionCost, stats: Statistics) -> Iterator[str]:
     yield from _table([*heads, ("", "")], rows, last="all")
     yield "</div>"
     if found.groups:
-        yield "<p>Sums of rows above, which are in each group around them.</p>"
+        yield '<p class="sums">Sums of rows above, which are in each group around them.</p>'
         sums = [
             [f'<td class="text path">{escape(name)}</td>', *map(_cell, figures)]
             for name, *figures in group_rows(found, stats)
