@@ -108,7 +108,7 @@ class Costs:
                 return Row([self._meter(part, f"{path}[]", held=True) for part in types])
             case Framed():
                 parts = [
-                    self._meter(part, label, held=held and part is kind.inner)
+                    self._meter(part, label, held=held and label == path)
                     for label, part in kind.labelled(path)
                 ]
                 return Framing(parts, len(kind.before))
@@ -145,7 +145,7 @@ class Costs:
         match kind:
             case If(condition=condition, type=inner):
                 return Choice(inside[0], condition if not held or _may_be_none(inner) else None)
-            case Optional(inner=inner) if held and not _may_be_none(inner):
+            case Optional():  # never of what may be None itself
                 return Choice(inside[0], None)
             case Switch(key=key, cases=cases):
                 by_class = cases_by_class(kind) if held else None
