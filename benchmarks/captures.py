@@ -66,12 +66,14 @@ def ours_to_parquet(path: Path, workers: int, target: Path) -> Found:
     from protocol import PROTOCOLS
     from wirelock.capture.arrow.tables import RowTables
     from wirelock.capture.bulk import decode_columns
-    from wirelock.capture.sinks import binary_output
+    from wirelock.capture.outputs import Outputs
 
-    tables = RowTables(
-        lambda shape: target, binary_output, "parquet", many_files=False, upgraded=False, threads=workers > 1
-    )
-    with tables, closing(decode_columns(path, PROTOCOLS, workers=workers)) as parts:
+    how = {"many_files": False, "upgraded": False, "threads": workers > 1}
+    with (
+        Outputs() as files,
+        RowTables(lambda shape: target, files.binary, "parquet", **how) as tables,
+        closing(decode_columns(path, PROTOCOLS, workers=workers)) as parts,
+    ):
         for part in parts:
             for records in part.records:
                 tables.write_records(records, str(path))

@@ -135,7 +135,7 @@ def files_of(
     streams: dict[str, io.BytesIO] = defaultdict(io.BytesIO)
     tables = RowTables(
         lambda shape: Path(shape[0].label(shape[1])),
-        lambda path: contextlib.nullcontext(streams[path.name]),
+        lambda path: streams[path.name],
         form, many_files=True, upgraded=False, lists=lists, derived=derived,
     )  # fmt: skip
     with tables, FaultTable(streams["faults"], form) as faults:

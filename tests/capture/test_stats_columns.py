@@ -10,10 +10,11 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from capture_writer import Blocks, ethernet, fragment_of, ipv4, pcap, udp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from laws import CORPUS
-from sessions import BOTH, SELECTIONS, session
+from sessions import BOTH, PAYLOADS, SELECTIONS, session
 
 from wirelock import Registry
 from wirelock.capture import bulk
@@ -73,6 +74,38 @@ def test_what_is_compared_holds_everything() -> None:
     """Sessions have faults behind records, packets without time, records of any size, and every version."""
     captures = [(session(Random(seed), 200), by_parts) for seed in range(4)]
     figures, _ = json.loads(told(captures, BOTH, Selection(skip=0)))
-    assert figures["without_time"] and figures["foreign"] and figures["faulty_bytes"]
+    assert figures["without_time"]["packets"] and figures["foreign"] and figures["faulty_bytes"]
     assert {"snapshot v1", "snapshot v2", "ping v9", "ping v10", "ping v11"} == set(figures["records"])
     assert {"cut", "bad-block", "bad-option", "no-interface", "truncated"} < set(figures["faults"])
+
+
+def frames(*seconds_and_frames: tuple[int, bytes]) -> bytes:
+    return pcap([(seconds, 0, ethernet(frame)) for seconds, frame in seconds_and_frames])
+
+
+BLOCKS = Blocks()
+WHOLE = ipv4(udp(PAYLOADS[0]))
+LATER = BLOCKS.enhanced(ethernet(WHOLE), ticks=9 * 10**6)
+EARLY = b"".join((BLOCKS.section(), BLOCKS.block(6, b""), BLOCKS.interface(), LATER))
+"""A fault before the first packet, which came at 9 s."""
+PIECE = fragment_of(udp(PAYLOADS[0]), 0, 8)
+FAULTS = {
+    "before the first packet": ((frames((1, WHOLE)), EARLY), {}, {"bad-block": 1}),
+    "before the first packet of all": ((EARLY, frames((1, WHOLE))), {}, {"bad-block": 1}),
+    "behind a packet": ((frames((1, WHOLE)), frames((3, WHOLE), (5, WHOLE))[:-1]), {3: {"cut": 1}}, {}),
+    "of headers": ((frames((2, WHOLE[:9]), (7, WHOLE)),), {2: {"truncated": 1}}, {}),
+    "told late": (
+        (frames((4, PIECE), *((4 + at, WHOLE) for at in range(1, 40))),),
+        {4: {"fragment-missing": 1}},
+        {},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", [by_rows, by_parts])
+@pytest.mark.parametrize("name", FAULTS)
+def test_faults_are_counted_when_they_were(name: str, way: Way) -> None:
+    captures, wanted, untimed = FAULTS[name]
+    figures, _ = json.loads(told([(capture, way) for capture in captures], BOTH, Selection()))
+    faults = {int(row["start_ns"]) // 10**9: row["faults"] for row in figures["over_time"] if row["faults"]}
+    assert (faults, figures["without_time"]["faults"]) == (wanted, untimed)

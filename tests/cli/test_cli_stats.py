@@ -7,9 +7,12 @@ import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.cli.command import (
     ROTATION,
@@ -23,6 +26,7 @@ from tests.cli.command import (
     session,
     write,
 )
+from wirelock.capture.words import round_ticks, speed_text
 from wirelock.cli.stats import command
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -103,7 +107,11 @@ def test_text_has_the_same_figures_in_lines(found):
     assert sum(int(line.split()[1]) for line in lines[12 : lines.index("", 12)]) == 360
     (tick,) = [line.split() for line in lines if line.split()[:1] == ["tick"]][:1]
     assert tick == ["tick", "uint32", "little-endian", "152", "32.0", "5.35%", "11.8", "k"]
-    assert lines[-1].split() == ["all", "152", "582.6", "100.00%", "214", "k"]
+    last = max(at for at, line in enumerate(lines) if not line)
+    assert lines[last - 1].split() == ["all", "152", "582.6", "100.00%", "214", "k"]
+    assert [line.split()[:2] for line in lines[last + 1 :]] == [
+        ["sum", "of"], ["entities[]", "9"], ["entities[].position", "3"], ["entities[].rotation", "5"],
+    ]  # fmt: skip
 
 
 SMALL = {
@@ -204,6 +212,15 @@ class Outline(HTMLParser):
             self.tables[-1][-1][-1] += data.strip()
 
 
+RAW = """
+import construct as c
+from wirelock import Protocol, Record, Registry
+
+class RawV1(Record, layout=c.Struct("octets" / c.GreedyRange(c.Byte))):
+    octets: tuple[int, ...]
+
+PROTOCOLS = Registry(Protocol("raw", {1: RawV1}))
+"""
 PROBE = """<script>
 const style = getComputedStyle(document.body), far = [];
 for (const svg of document.querySelectorAll("svg")) {
@@ -214,7 +231,7 @@ for (const svg of document.querySelectorAll("svg")) {
       far.push(part.textContent);
   }
 }
-const labels = [...document.querySelectorAll("svg text:not([text-anchor])")]
+const labels = [...document.querySelectorAll("svg text[text-anchor=middle]")]
   .map(it => it.getBoundingClientRect());
 document.title = JSON.stringify({
   back: style.backgroundColor, ink: style.color, far, wide: document.documentElement.scrollWidth > innerWidth,
@@ -271,10 +288,58 @@ def test_the_page_has_the_figures_in_tables_and_fetches_nothing(found):
     assert [sum(column) for column in zip(*rows, strict=True)] == [
         told["packets"], told["bytes"], *told["records"].values(), *told["faults"].values(),
     ]  # fmt: skip
-    for table, version in zip(versions, told["bandwidth"], strict=True):
+    pairs = zip(versions[::2], versions[1::2], strict=True)
+    for (table, sums), version in zip(pairs, told["bandwidth"], strict=True):
         assert [row[0] for row in table[1:]] == [*(field["path"] for field in version["fields"]), "all"]
         shares = [float(row[4].rstrip("%")) for row in table[1:]]
         assert shares[-1] == 100 and sum(shares[:-1]) == pytest.approx(100, abs=0.1)
+        assert [(row[0], int(row[1]), row[3]) for row in sums[1:]] == [
+            (group["path"], group["fields"], f"{group['share']:.2%}") for group in version["groups"]
+        ]
+
+
+def test_axes_have_round_ticks(found):
+    labels = re.findall(r"<text [^>]*>([\d.]+)( [kMG])?</text>", found[1].read_text("utf-8"))
+    assert {"0.1", "0.2", "0.3", "0.4"} <= {number for number, prefix in labels if not prefix}
+    assert {number.strip("0.")[:1] for number, _ in labels if number.strip("0.")} <= set("123456789")
+
+
+@given(st.integers(0, 10**30), st.integers(2, 9))
+def test_ticks_are_round_and_reach_far_enough(highest, most):
+    ticks = round_ticks(highest, most)
+    assert ticks[0] == 0 and ticks[-1] >= highest and 2 <= len(ticks) <= most + 1
+    assert len({after - before for before, after in pairwise(ticks)}) == 1
+    assert str(ticks[1]).rstrip("0") in ("1", "2", "5")
+
+
+def test_rates_have_a_space_before_their_unit():
+    assert [speed_text(rate) for rate in (0, 415, 999.6, 2.5e9)] == [
+        "0.00 bit/s", "415 bit/s", "1.00 kbit/s", "2.50 Gbit/s",
+    ]  # fmt: skip
+
+
+def test_groups_are_sums_and_fields_can_be_sorted(found):
+    for version in found[0]["bandwidth"]:
+        for group in version["groups"]:
+            path = group["path"].rstrip("[]")
+            inside = [
+                field for field in version["fields"] if re.match(rf"{re.escape(path)}\b", field["path"])
+            ]
+            assert (len(inside), sum(field["bits"] for field in inside)) == (group["fields"], group["bits"])
+    ordered = figures(SESSION, "--sort", "bits")
+    for version, sorted_one in zip(found[0]["bandwidth"], ordered["bandwidth"], strict=True):
+        for name in ("fields", "groups"):
+            assert sorted_one[name] == sorted(version[name], key=lambda it: -it["bits"])
+
+
+def test_records_of_no_bytes_cost_nothing(tmp_path):
+    write(tmp_path / "raw.py", RAW)
+    capture = write(tmp_path / "c.pcap", capture_of(b"", b""))
+    arguments = capture, "--protocols", "raw:PROTOCOLS", "--as", "raw/v1", "--html", tmp_path / "p.html"
+    (version,) = figures(*arguments, cwd=tmp_path)["bandwidth"]
+    assert (version["records"], version["payload_bits"], version["fields"]) == (2, 0, [])
+    lines = stats(*arguments, cwd=tmp_path).splitlines()
+    assert lines[-1].split() == ["all", "2", "0.0", "0.00%", "0.00"]
 
 
 def test_names_are_text_and_no_markup(tmp_path):

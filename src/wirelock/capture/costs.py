@@ -1,100 +1,100 @@
-"""What values of a type cost, where what they hold says how long they are: a meter that counts them.
-
-A layout is described once, by meters in each other; each is read in two ways, from the values of records
-one by one and from the columns of many. What the two come to is the same.
-"""
+"""Layout -> the meters of its records, and what each field has cost by them, in the layout's order."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from math import prod
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
+from wirelock.capture.meters import (
+    Cases,
+    Choice,
+    Elements,
+    FieldCost,
+    Filled,
+    Framing,
+    Group,
+    Meter,
+    Octets,
+    PaddingMeter,
+    Prefixed,
+    Region,
+    Row,
+    TextMeter,
+    Unknown,
+    VarIntMeter,
+    Whole,
+)
+from wirelock.codec.implied import cases_by_class
 from wirelock.layout.describe import type_text
-from wirelock.layout.fields import is_worthless
 from wirelock.layout.nodes import (
     Array,
     Bytes,
     Framed,
     If,
-    Integer,
     Layout,
     Limited,
+    Nothing,
     Optional,
     Padded,
+    Padding,
     Prefix,
     Select,
     Sequence,
     Sized,
     Switch,
+    Terminated,
     Terminator,
     Text,
     Type,
+    VarInt,
+    parts_of,
     plain,
     valued,
 )
 from wirelock.layout.sizes import size_of
 from wirelock.layout.terms import inner_path
 
-if TYPE_CHECKING:
-    from wirelock.codec.columns import Node
-    from wirelock.codec.table import Table
-
-__all__ = ["Costs", "FieldCost", "Meter"]
-
-Fixed: TypeAlias = tuple[str, str, Type, int]
-"""A general path, the part of what is there (empty for the value), its type and bits."""
-
-
-@dataclass(slots=True)
-class FieldCost:
-    """What one field has cost: `bits` in all, for so many values of it.
-
-    `part` is empty for the values themselves; otherwise `count`, `size`, `padding` or `terminator`. `type`
-    is that of the wire in words, without members and limits.
-    """
-
-    path: str
-    part: str
-    type: str
-    values: int = 0
-    bits: int = 0
+__all__ = ["Costs"]
 
 
 class Costs:
-    """The costs of the fields of one layout, in the order in which they were first asked for."""
+    """The costs of the fields of one layout.
 
-    def __init__(self) -> None:
+    `meter` counts its records. Where not `by_columns` it wants them one by one, because an expression has to
+    be computed of which there is no column; where not `by_records` it cannot be used, because some bytes can
+    be read by code alone.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.by_columns = self.by_records = True
         self._costs: dict[tuple[str, str], FieldCost] = {}
-        self._groups: list[_Group] = []
+        self._groups: list[Group] = []
+        self.meter = self._meter(layout, "", held=True)
 
     def of(self, path: str, part: str, kind: Type) -> FieldCost:
         """Return the cost of a field by its general path; a part beside a value has no type of its own."""
-        if (path, part) not in self._costs:
-            self._costs[path, part] = FieldCost(path, part, part or type_text(plain(kind)).split(", ")[0])
-        return self._costs[path, part]
+        told = part or type_text(plain(kind)).split(", ")[0]
+        found = self._costs.get((path, part))
+        if found is None:
+            found = self._costs[path, part] = FieldCost(path, part, told)
+        elif told not in found.type.split(" or "):
+            found.type += f" or {told}"
+        return found
+
+    def read(self, path: str, part: str, kind: Type, bits: int) -> None:
+        """Count a value that was read by itself."""
+        (self._costs.get((path, part)) or self.of(path, part, kind)).add(1, bits)
 
     def found(self) -> list[FieldCost]:
         """Return what has cost anything so far."""
         for group in self._groups:
-            for cost, bits in group.costs:
-                cost.values += group.times
-                cost.bits += group.times * bits
-            group.times = 0
+            group.settle()
         return [cost for cost in self._costs.values() if cost.bits]
 
-    def meter(self, layout: Layout) -> Meter | None:
-        """Return what counts the records of a layout; None where they do not say how long they are."""
-        made = self._meter(layout, "")
-        if made is None:
-            self._groups.clear()
-            self._costs.clear()
-        return made
+    # -- meters; what is asked for first comes first in the list of costs
 
-    def _meter(self, kind: Type, path: str) -> Meter | None:
+    def _meter(self, kind: Type, path: str, *, held: bool) -> Meter:
+        """Return the meter of a type; `held` says whether records hold its value."""
         kind = plain(kind)
         fixed = _fixed(kind, path)
         if fixed is not None:
@@ -104,186 +104,130 @@ class Costs:
                 return self._record(kind, path)
             case Array():
                 return self._array(kind, path)
+            case Sequence(types=types):
+                return Row([self._meter(part, f"{path}[]", held=True) for part in types])
+            case Framed():
+                parts = [
+                    self._meter(part, label, held=held and label == path)
+                    for label, part in kind.labelled(path)
+                ]
+                return Framing(parts, len(kind.before))
             case Bytes():
-                return _Octets(self.of(path, "", kind))
+                return Octets(self.of(path, "", kind))
             case Text(inner=inner, encoding=encoding):
-                return self._sized(inner, path, lambda: _Text(self.of(path, "", kind), encoding))
-            case Sized(inner=inner) if isinstance(valued(inner), Bytes | Text | Layout | Array):  # never None
-                return self._sized(kind, path, lambda: self._meter(inner, path))
-            case If(type=inner) | Optional(inner=inner) if not is_worthless(inner):
-                inside = self._meter(inner, path)
-                return inside and _Choice(inside)
-        return None
+                return self._sized(inner, path, lambda: TextMeter(self.of(path, "", kind), encoding))
+            case VarInt(zigzag=zigzag):
+                return VarIntMeter(self.of(path, "", kind), zigzag)
+            case Padding(length=length, unit=unit) if not isinstance(length, int):
+                self.by_columns = False
+                return PaddingMeter(self.of(path, "", kind), length, unit)
+            case Sized(inner=inner):
+                return self._sized(kind, path, lambda: self._meter(inner, path, held=held))
+            case Padded(inner=inner, length=length):
+                inside = self._meter(inner, path, held=held)
+                return self._noted(Filled(inside, self.of(path, "padding", kind), length))
+            case If() | Optional() | Switch() | Select():
+                return self._choice(kind, path, held)
+        return self._unknown(kind, path)
 
-    def _sized(self, kind: Bytes | Sized, path: str, inside: Callable[[], Meter | None]) -> Meter | None:
-        """Return the meter of what fills a region, with the size before it or the mark behind."""
-        before, behind = list[_Group](), list[_Group]()
-        if isinstance(kind, Sized):
-            if kind.stripped:
-                return None
-            if isinstance(kind.extent, Prefix):
-                if not isinstance(kind.extent.integer, Integer):
-                    return None
-                before.append(self._group([(path, "size", kind, kind.extent.integer.bits)]))
-        meter = inside()
-        if isinstance(kind, Sized) and isinstance(kind.extent, Terminator):
-            behind.append(self._group([(path, "terminator", kind, 8 * len(kind.extent.mark))]))
-        return meter and (_Region([*before, meter, *behind]) if before or behind else meter)
-
-    def _group(self, fixed: list[Fixed]) -> _Group:
-        made = _Group([(self.of(path, part, kind), bits) for path, part, kind, bits in fixed])
-        self._groups.append(made)
+    def _noted(self, made: Filled) -> Filled:
+        self.by_columns = self.by_columns and not made.computed
         return made
 
-    def _record(self, layout: Layout, path: str) -> Meter | None:
-        parts: list[tuple[str | None, Meter]] = []
+    def _unknown(self, kind: Type, path: str) -> Unknown:
+        self.by_columns = self.by_records = False
+        self.of(path, "", kind)
+        return Unknown()
+
+    def _choice(self, kind: If | Optional | Switch | Select, path: str, held: bool) -> Meter:
+        self.by_columns = self.by_columns and held
+        inside = [self._meter(part, path, held=held) for part in parts_of(kind)]
+        match kind:
+            case If(condition=condition, type=inner):
+                return Choice(inside[0], condition if not held or _may_be_none(inner) else None)
+            case Optional():  # never of what may be None itself
+                return Choice(inside[0], None)
+            case Switch(key=key, cases=cases):
+                by_class = cases_by_class(kind) if held else None
+                return Cases(inside, by_class, key, tuple(case for case, _ in cases))
+            case Select() if held and (by_class := cases_by_class(kind)) is not None:
+                return Cases(inside, by_class, None, ())
+        return self._unknown(kind, path)
+
+    def _sized(self, kind: Bytes | Sized, path: str, inside: Callable[[], Meter]) -> Meter:
+        """Return the meter of what fills a region, with the size before it and what is behind."""
+        if not isinstance(kind, Sized):
+            return inside()
+        match kind.extent:
+            case Prefix(integer=VarInt(zigzag=zigzag)):
+                cost = self.of(path, "size", kind)
+                return Prefixed(inside(), cost, zigzag, counts=False)
+            case Prefix(integer=integer):
+                size = self._group([Fixed(path, "size", kind, size_of(integer).lowest)])
+                return Region([size, inside()])
+            case Terminator(mark=mark):
+                return Region([inside(), self._group([Fixed(path, "terminator", kind, 8 * len(mark))])])
+            case extent if kind.stripped:
+                meter = inside()
+                return self._noted(Filled(meter, self.of(path, "padding", kind), extent))
+        return inside()
+
+    def _group(self, fixed: Iterable[Fixed], group: Group | None = None) -> Group:
+        """Return a group of what always takes the same, or put it into one."""
+        if group is None:
+            group = Group()
+            self._groups.append(group)
+        for path, part, kind, bits, number in fixed:
+            group.put(self.of(path, part, kind), bits, number)
+        return group
+
+    def _record(self, layout: Layout, path: str) -> Meter:
+        together = self._group(())
+        parts: list[tuple[str | None, Meter]] = [(None, together)]
         for item in layout.fields:
-            meter = self._meter(item.type, inner_path(path, item.label))
-            if meter is None or not (item.in_record or isinstance(meter, _Group)):
-                return None
+            label = inner_path(path, item.label)
+            fixed = _fixed(item.type, label)
+            if fixed is not None:
+                self._group(fixed, together)
+                continue
+            meter = self._meter(item.type, label, held=item.in_record)
             parts.append((item.label if item.in_record else None, meter))
-        return _Whole(parts)
+        return Whole(layout, parts)
 
-    def _array(self, kind: Array, path: str) -> Meter | None:
-        prefix = None
-        if isinstance(kind.count, Prefix):
-            if not isinstance(kind.count.integer, Integer):
-                return None
-            prefix = self._group([(path, "count", kind.count.integer, kind.count.integer.bits)])
-        element = self._meter(kind.element, f"{path}[]")
-        if element is None:
-            return None
-        elements = _Elements(element)
-        return elements if prefix is None else _Region([prefix, elements])
+    def _array(self, kind: Array, path: str) -> Meter:
+        match kind.count:
+            case Prefix(integer=VarInt(zigzag=zigzag) as integer):
+                cost = self.of(path, "count", integer)
+                return Prefixed(self._elements(kind, path), cost, zigzag, counts=True)
+            case Prefix(integer=integer):
+                before = self._group([Fixed(path, "count", integer, size_of(integer).lowest)])
+                return Region([before, self._elements(kind, path)])
+        return self._elements(kind, path)
 
-
-# -- meters
-
-
-class Meter(ABC):
-    """Counts values of one type."""
-
-    @abstractmethod
-    def add(self, value: Any) -> None:
-        """Count a value."""
-
-    @abstractmethod
-    def add_column(self, node: Node, table: Table) -> None:
-        """Count all values of a node of a table's plan."""
+    def _elements(self, kind: Array, path: str) -> Elements:
+        count = kind.count if isinstance(kind.count, int) else None
+        return Elements(self._meter(kind.element, f"{path}[]", held=True), count)
 
 
-class _Group(Meter):
-    """Values that always take the same: fields that come together, with the bits of each, and how often."""
-
-    def __init__(self, costs: list[tuple[FieldCost, int]]) -> None:
-        self.costs = costs
-        self.times = 0
-
-    def add(self, value: Any) -> None:
-        self.times += 1
-
-    def add_column(self, node: Node, table: Table) -> None:
-        self.times += _count(node, table)
-
-
-class _Octets(Meter):
-    """Bytes, of any length."""
-
-    def __init__(self, cost: FieldCost) -> None:
-        self._cost = cost
-
-    def add(self, value: Any) -> None:
-        self._cost.values += 1
-        self._cost.bits += 8 * len(value)
-
-    def add_column(self, node: Node, table: Table) -> None:
-        self._cost.values += _count(node, table)
-        self._cost.bits += 8 * table.size(node.inside)
-
-
-class _Text(_Octets):
-    """Text, which costs the bytes of its encoding."""
-
-    def __init__(self, cost: FieldCost, encoding: str) -> None:
-        super().__init__(cost)
-        self._encoding = encoding
-
-    def add(self, value: Any) -> None:
-        super().add(value.encode(self._encoding))
-
-
-class _Region(Meter):
-    """A value, and groups that come with each."""
-
-    def __init__(self, meters: list[Meter]) -> None:
-        self._meters = meters
-
-    def add(self, value: Any) -> None:
-        for meter in self._meters:
-            meter.add(value)
-
-    def add_column(self, node: Node, table: Table) -> None:
-        for meter in self._meters:
-            meter.add_column(node, table)
-
-
-class _Choice(Meter):
-    """A value that may be absent, which costs nothing."""
-
-    def __init__(self, inside: Meter) -> None:
-        self._inside = inside
-
-    def add(self, value: Any) -> None:
-        if value is not None:
-            self._inside.add(value)
-
-    def add_column(self, node: Node, table: Table) -> None:
-        self._inside.add_column(node.parts[0], table)
-
-
-class _Whole(Meter):
-    """A record; a part without a label is none of its fields, and comes as often as the record."""
-
-    def __init__(self, parts: list[tuple[str | None, Meter]]) -> None:
-        self._parts = parts
-        self._adding: list[tuple[Callable[[Any], Any] | None, Callable[[Any], None]]] = [
-            (attrgetter(label) if label else None, meter.add) for label, meter in parts
-        ]
-
-    def add(self, value: Any) -> None:
-        for get, add in self._adding:
-            add(get(value) if get else None)
-
-    def add_column(self, node: Node, table: Table) -> None:
-        nodes = dict(zip(node.labels, node.parts, strict=True))
-        for label, meter in self._parts:
-            meter.add_column(nodes[label] if label else node, table)
-
-
-class _Elements(Meter):
-    """The elements of an array."""
-
-    def __init__(self, element: Meter) -> None:
-        self._element = element
-        self._fixed = element if isinstance(element, _Group) else None
-
-    def add(self, value: Any) -> None:
-        if self._fixed is not None:
-            self._fixed.times += len(value)
-            return
-        for one in value:
-            self._element.add(one)
-
-    def add_column(self, node: Node, table: Table) -> None:
-        self._element.add_column(node.parts[0], table)
-
-
-def _count(node: Node, table: Table) -> int:
-    """Return how many values of a node there are."""
-    return table.size(node.dim) * prod(node.repeat)
+def _may_be_none(kind: Type) -> bool:
+    """Whether None can be the value of what is there."""
+    kind = valued(kind)
+    if isinstance(kind, Switch):
+        return any(map(_may_be_none, kind.types))
+    return isinstance(kind, Padding | Nothing | Terminated | If | Optional)
 
 
 # -- what always takes the same bits
+
+
+class Fixed(NamedTuple):
+    """A general path, the part of what is there (empty for the value), its type, and the bits of so many."""
+
+    path: str
+    part: str
+    type: Type
+    bits: int
+    number: int = 1
 
 
 def _fixed(kind: Type, path: str) -> list[Fixed] | None:
@@ -304,21 +248,22 @@ def _parts(kind: Type, path: str) -> Iterator[Fixed | None]:
                 yield from _parts(item.type, inner_path(path, item.label))
         case Array(element=element, count=int(count)):
             for _ in range(min(count, 1)):
-                inside = list(_parts(element, f"{path}[]"))
-                yield from (part and (*part[:3], count * part[3]) for part in inside)
+                for part in _parts(element, f"{path}[]"):
+                    yield part and part._replace(bits=count * part.bits, number=count * part.number)
         case Sequence(types=types):
-            for part in types:
-                yield from _parts(part, f"{path}[]")
+            for one in types:
+                yield from _parts(one, f"{path}[]")
         case Framed():
-            for label, part in kind.labelled(path):
-                yield from _parts(part, label)
+            for label, one in kind.labelled(path):
+                yield from _parts(one, label)
         case Padded(inner=inner) if size_of(inner).fixed:
             yield from _parts(inner, path)
-            yield path, "padding", kind, size.lowest - size_of(inner).lowest
+            if size.lowest > size_of(inner).lowest:
+                yield Fixed(path, "padding", kind, size.lowest - size_of(inner).lowest)
         case Switch(types=types):
-            cases = [list(_parts(part, path)) for part in types]
+            cases = [list(_parts(one, path)) for one in types]
             yield from cases[0] if all(case == cases[0] for case in cases) else [None]
         case If() | Optional() | Select() | Padded() | Sized() | Text() | Limited():
-            yield None if size.highest else (path, "", limited, 0)
+            yield None
         case _:
-            yield path, "", limited, size.lowest
+            yield Fixed(path, "", limited, size.lowest)

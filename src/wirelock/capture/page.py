@@ -14,11 +14,15 @@ from wirelock.capture.stats import Statistics, VersionCost
 from wirelock.capture.timeline import Timeline
 from wirelock.capture.words import (
     FIELD_HEAD,
+    GROUP_HEAD,
     field_rows,
+    group_rows,
     intervals_text,
-    rate_text,
+    round_ticks,
+    seconds_text,
     series_of,
     since_start,
+    speed_text,
     tick_text,
     time_head,
     time_rows,
@@ -51,6 +55,7 @@ body { margin: 0 auto; padding: 24px; max-width: 1400px; background: var(--back)
 h1 { font-size: 22px; margin: 0 0 4px; overflow-wrap: anywhere }
 h2 { font-size: 17px; margin: 32px 0 8px }
 p { margin: 0 0 8px; color: var(--soft) }
+.sums { margin-top: 16px }
 .facts { display: flex; flex-wrap: wrap; gap: 8px; margin: 12px 0; padding: 0; list-style: none }
 .facts li { background: var(--card); border: 1px solid var(--line); border-radius: 6px; padding: 4px 10px }
 .facts b { font-variant-numeric: tabular-nums }
@@ -98,8 +103,8 @@ def _facts(stats: Statistics, files: Sequence[str]) -> Iterator[str]:
     duration = summary.duration_ns
     rate = stats.rate(8 * summary.bytes)
     told = "No two datagrams have a time."
-    if duration:
-        told = f"{duration / 1e9:.3f} s, {rate_text(rate)}bit/s as captured, with all headers."
+    if duration and rate is not None:
+        told = f"{duration / 1e9:.3f} s, {speed_text(rate)} as captured, with all headers."
     yield f"<p>{told}</p>"
     facts = [(summary.packets, "packets"), (summary.bytes, "bytes")]
     facts += [(count, name) for name, count in sorted(summary.records.items())]
@@ -144,7 +149,7 @@ def _bars(
     """Yield a figure of bars over time, those of several series one upon the other."""
     starts = [start for start, _ in timeline.intervals()]
     tops = [sum(values) for values in zip(*(values for _, values in series), strict=True)]
-    ticks = _ticks(max(tops))
+    ticks = round_ticks(max(tops))
     height, step = _HEIGHT - _TOP - _BOTTOM, (_WIDTH - _LEFT - _RIGHT) / len(starts)
     scale, base = height / ticks[-1], _HEIGHT - _BOTTOM
     yield f"<figure><figcaption>{escape(caption)}</figcaption>"
@@ -167,9 +172,11 @@ def _bars(
                 f'<rect class="s{colour}" x="{_LEFT + at * step:.2f}" y="{y:.2f}" width="{step - gap:.2f}"'
                 f' height="{values[at] * scale:.2f}"><title>{escape(told)}</title></rect>'
             )
-    for at in range(0, len(starts), max(1, -(-len(starts) // 8))):
-        x = _LEFT + at * step
-        yield f'<text x="{x:.1f}" y="{base + 16}">{since_start(starts[at], timeline)}</text>'
+    for tick in round_ticks(timeline.width_ns * len(starts), 7)[:-1]:
+        x, told = _LEFT + tick / timeline.width_ns * step, seconds_text(tick)
+        yield f'<line class="axis" x1="{x:.1f}" x2="{x:.1f}" y1="{base}" y2="{base + 4}"/>'
+        if x + 4 * len(told) <= _WIDTH:
+            yield f'<text x="{x:.1f}" y="{base + 16}" text-anchor="middle">{told}</text>'
     yield f'<text x="{_WIDTH - _RIGHT}" y="{_HEIGHT - 3}" text-anchor="end">seconds</text></svg>'
     if len(series) > 1 or first_colour == 7:
         yield '<ul class="key">'
@@ -177,15 +184,6 @@ def _bars(
             yield f'<li><i class="s{(first_colour + number) % _COLOURS}"></i>{escape(name)}</li>'
         yield "</ul>"
     yield "</figure>"
-
-
-def _ticks(highest: int) -> list[int]:
-    """Return round numbers from 0 to at least the highest value, a handful."""
-    step, factors = 1, (2, 5, 10)
-    while step * 5 < highest:
-        power = 10 ** (len(str(step)) - 1)
-        step = power * next(factor for factor in factors if power * factor > step)
-    return list(range(0, max(highest, 1) + step, step))
 
 
 # -- fields
@@ -214,6 +212,13 @@ def _costs(found: VersionCost, stats: Statistics) -> Iterator[str]:
     yield '<div class="pair wide">'
     yield from _table([*heads, ("", "")], rows, last="all")
     yield "</div>"
+    if found.groups:
+        yield '<p class="sums">Sums of rows above, which are in each group around them.</p>'
+        sums = [
+            [f'<td class="text path">{escape(name)}</td>', *map(_cell, figures)]
+            for name, *figures in group_rows(found, stats)
+        ]
+        yield from _table([(name, "" if at else "text") for at, name in enumerate(GROUP_HEAD)], sums)
 
 
 def _cell(text: str) -> str:

@@ -14,7 +14,8 @@ from wirelock.capture.bandwidth import Bandwidth, FieldCost
 from wirelock.capture.datagrams import Datagram
 from wirelock.capture.decode import FaultRow, Row, Summary
 from wirelock.capture.files import Packet
-from wirelock.capture.timeline import Timeline
+from wirelock.capture.groups import GroupCost, groups_of
+from wirelock.capture.timeline import Interval, Timeline
 from wirelock.codec.columnar import numpy_module
 from wirelock.schema.registry import Protocol
 
@@ -40,11 +41,17 @@ class VersionCost:
     skipped: int
     """Bits before the first record, of those of `bits`."""
     fields: list[FieldCost]
+    groups: list[GroupCost]
+    """Sums over `fields`."""
 
     @property
     def label(self) -> str:
         """Such as `snapshot v1`."""
         return self.protocol.label(self.version)
+
+    def share(self, bits: int) -> float:
+        """Return which part of the payload so many bits are; 0 where there is none."""
+        return bits / self.bits if self.bits else 0.0
 
 
 class _Version:
@@ -60,24 +67,37 @@ class _Version:
 class Statistics:
     """Takes what decode yields, and the packets that it saw; or the parts that decode_columns yields.
 
-    `skip` is how many bytes of each payload stand before its first record.
+    `skip` is how many bytes of each payload stand before its first record. `by_bits` puts what costs most
+    first, in place of what comes first in the layout.
     """
 
-    def __init__(self, summary: Summary, skip: int = 0) -> None:
+    def __init__(self, summary: Summary, skip: int = 0, *, by_bits: bool = False) -> None:
         self.summary = summary
         self.timeline = Timeline(INTERVALS)
         self.faulty_bytes = 0
         """Payload bytes of datagrams that are no records, or behind the last record that is one."""
         self._skip = skip
+        self._by_bits = by_bits
         self._versions: dict[tuple[str, int], _Version] = {}
         self._datagram: Datagram | None = None
         self._used = 0
-        self._time_ns: int | None = None
+        self._last: tuple[int, int | None] = 0, None
+        """How many captures were before that of the packet that came last, and the time of that packet."""
 
     def see(self, packet: Packet) -> None:
         """Count a packet, before what came of it."""
         self._time_ns = packet.time_ns
         self._packet(packet.time_ns, packet.captured)
+
+    @property
+    def _time_ns(self) -> int | None:
+        """The time of the packet before, in the same capture."""
+        files, time_ns = self._last
+        return time_ns if files == self.summary.files else None
+
+    @_time_ns.setter
+    def _time_ns(self, time_ns: int | None) -> None:
+        self._last = self.summary.files, time_ns
 
     def _packet(self, time_ns: int | None, captured: int) -> None:
         interval = self.timeline.at(time_ns)
@@ -112,7 +132,9 @@ class Statistics:
         return found
 
     def _fault(self, fault: FaultRow) -> None:
-        time_ns = self._time_ns if fault.datagram is None else fault.datagram.time_ns
+        time_ns = fault.about.time_ns if fault.about else None
+        if fault.datagram is None and time_ns is None:
+            time_ns = self._time_ns  # of the file: that of the packet before it
         self.timeline.at(time_ns).counts["fault", fault.code] += 1
         if fault.datagram is not None:
             used = self._used if fault.datagram is self._datagram else 0
@@ -165,18 +187,24 @@ class Statistics:
 
     def versions(self) -> list[VersionCost]:
         """Return what each version costs, in the order of their names."""
-        return [
-            VersionCost(
-                found.protocol,
-                found.version,
-                found.datagrams,
-                found.bandwidth.records,
-                found.bandwidth.bits + found.skipped,
-                found.skipped,
-                found.bandwidth.costs(),
-            )
-            for _, found in sorted(self._versions.items())
-        ]
+        return [self._cost(found) for _, found in sorted(self._versions.items())]
+
+    def _cost(self, found: _Version) -> VersionCost:
+        fields = found.bandwidth.costs()
+        groups = groups_of(fields)
+        if self._by_bits:
+            fields.sort(key=lambda cost: -cost.bits)
+            groups.sort(key=lambda group: -group.bits)
+        return VersionCost(
+            found.protocol,
+            found.version,
+            found.datagrams,
+            found.bandwidth.records,
+            found.bandwidth.bits + found.skipped,
+            found.skipped,
+            fields,
+            groups,
+        )
 
     def rate(self, bits: float) -> float | None:
         """Return bits a second, over the time from the first datagram to the last; None without such."""
@@ -202,16 +230,10 @@ class Statistics:
             "faulty_bytes": self.faulty_bytes,
             "interval_ns": str(timeline.width_ns),
             "over_time": [
-                {
-                    "start_ns": str(start),
-                    "packets": interval.packets,
-                    "bytes": interval.bytes,
-                    "records": _named(interval.counts, "record"),
-                    "faults": _named(interval.counts, "fault"),
-                }
+                {"start_ns": str(start), **_interval_json(interval)}
                 for start, interval in timeline.intervals()
             ],
-            "without_time": timeline.untimed.packets,
+            "without_time": _interval_json(timeline.untimed),
             "bandwidth": [self._version_json(found) for found in self.versions()],
         }
 
@@ -230,13 +252,27 @@ class Statistics:
                     "part": cost.part,
                     "type": cost.type,
                     "values": cost.values,
-                    "bits": cost.bits,
-                    "share": cost.bits / found.bits,
-                    "bits_per_second": self.rate(cost.bits),
+                    **self._bits_json(cost.bits, found),
                 }
                 for cost in found.fields
             ],
+            "groups": [
+                {"path": group.path, "fields": group.fields, **self._bits_json(group.bits, found)}
+                for group in found.groups
+            ],
         }
+
+    def _bits_json(self, bits: int, found: VersionCost) -> dict[str, Any]:
+        return {"bits": bits, "share": found.share(bits), "bits_per_second": self.rate(bits)}
+
+
+def _interval_json(interval: Interval) -> dict[str, Any]:
+    return {
+        "packets": interval.packets,
+        "bytes": interval.bytes,
+        "records": _named(interval.counts, "record"),
+        "faults": _named(interval.counts, "fault"),
+    }
 
 
 def _named(counts: Any, kind: str) -> dict[str, int]:

@@ -14,9 +14,10 @@ from typing import Any, Final
 
 __all__ = ["WIDTHS_NS", "Interval", "Timeline"]
 
-_STEPS: Final = (2, 5, 2, 5, 2, 5, 2, 5, 2, 3, 2, 5, 2, 3, 2, 3, 2, 2, *(10,) * 12)
+_STEPS: Final = (2, 5, 2, 5, 2, 5, 2, 5, 2, 3, 2, 5, 2, 3, 2, 3, 2, 2, *(10,) * 16)
 WIDTHS_NS: Final = tuple(accumulate(_STEPS, mul, initial=10**6))
-"""The widths of intervals: 1, 2, 10, 20, 100, 200 ms, 1, 2, 10, 20 s, 1, 2, 10, 20 min, 1, 2, 6, 12, 24 h."""
+"""The widths of intervals: 1, 2, 10, 20, 100, 200 ms, 1, 2, 10, 20 s, 1, 2, 10, 20 min, 1, 2, 6, 12, 24 h,
+then ten times as long each: the last is longer than pcapng can state any time to be from 1970."""
 
 
 @dataclass(slots=True)
@@ -36,6 +37,8 @@ class Interval:
 
 class Timeline:
     """Intervals by the time of what is counted, `most` of them from the first to the last at most.
+
+    Times before and behind 1970 are never in one interval, so that there can be two in any case.
 
     What has no time is counted in `untimed`.
     """

@@ -13,11 +13,13 @@ from wirelock.capture.timeline import Interval, Timeline
 from wirelock.codec.words import utc
 
 __all__ = [
-    "FIELD_HEAD", "field_rows", "intervals_text", "rate_text", "series_of", "since_start", "tick_text",
-    "time_head", "time_rows", "version_text", "width_text",
+    "FIELD_HEAD", "GROUP_HEAD", "field_rows", "group_rows", "intervals_text", "rate_text", "round_ticks",
+    "seconds_text", "series_of", "since_start", "speed_text", "tick_text", "time_head", "time_rows",
+    "version_text", "width_text",
 ]  # fmt: skip
 
 FIELD_HEAD: Final = ("field", "type", "values", "bits/record", "share", "bit/s")
+GROUP_HEAD: Final = ("sum of", "rows", "bits/record", "share", "bit/s")
 
 
 def rate_text(rate: float | None) -> str:
@@ -30,6 +32,25 @@ def rate_text(rate: float | None) -> str:
     return _three(rate)
 
 
+def speed_text(rate: float) -> str:
+    """Return the same with its unit: `221 kbit/s`, `415 bit/s`."""
+    told = rate_text(rate)
+    return f"{told}{'' if told[-1].isalpha() else ' '}bit/s"
+
+
+def round_ticks(highest: int, most: int = 5) -> list[int]:
+    """Return round numbers from 0 to at least the highest value, at most so many and one more.
+
+    They are 1, 2 or 5 times a power of ten apart.
+    """
+    power = 1
+    while True:
+        for step in (power, 2 * power, 5 * power):
+            if step * most >= highest:
+                return list(range(0, max(highest, 1) + step, step))
+        power *= 10
+
+
 def tick_text(number: int) -> str:
     """Return a round number as short as it can be: `1500 k` is `1.5 M`."""
     for factor, prefix in ((10**9, " G"), (10**6, " M"), (10**3, " k")):
@@ -38,14 +59,19 @@ def tick_text(number: int) -> str:
     return str(number)
 
 
+def seconds_text(time_ns: int) -> str:
+    """Return a round number of nanoseconds as seconds, as short as it can be."""
+    return f"{time_ns / 10**9:g}" if time_ns % 10**9 else tick_text(time_ns // 10**9)
+
+
 def _three(number: float) -> str:
     return f"{number:.{2 if number < 9.995 else 1 if number < 99.95 else 0}f}"
 
 
 def version_text(found: VersionCost, stats: Statistics) -> str:
     """Return what one version cost in a line."""
-    rate = rate_text(stats.rate(found.bits))
-    told = "" if rate == "-" else f", {rate}{'' if rate[-1].isalpha() else ' '}bit/s"
+    rate = stats.rate(found.bits)
+    told = "" if rate is None else f", {speed_text(rate)}"
     return (
         f"{found.label}: {_counted(found.records, 'record')} in {_counted(found.datagrams, 'datagram')},"
         f" {_counted(found.bits // 8, 'byte')} of payload{told}"
@@ -60,8 +86,7 @@ def field_rows(found: VersionCost, stats: Statistics) -> Iterator[tuple[str, ...
     """Yield a row for each field of a version as FIELD_HEAD says, and one for all of it."""
 
     def row(name: str, kind: str, values: str, bits: int) -> tuple[str, ...]:
-        each = f"{bits / found.records:.1f}"
-        return name, kind, values, each, f"{bits / found.bits:.2%}", rate_text(stats.rate(bits))
+        return name, kind, values, *_bits_cells(bits, found, stats)
 
     if found.skipped:
         yield row("(skipped)", "before the record", str(found.datagrams), found.skipped)
@@ -69,6 +94,16 @@ def field_rows(found: VersionCost, stats: Statistics) -> Iterator[tuple[str, ...
         name = f"{cost.path} ({cost.part})" if cost.part else cost.path
         yield row(name, cost.type, str(cost.values), cost.bits)
     yield row("all", "", str(found.records), found.bits)
+
+
+def group_rows(found: VersionCost, stats: Statistics) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each group of a version's fields as GROUP_HEAD says."""
+    for group in found.groups:
+        yield group.path, str(group.fields), *_bits_cells(group.bits, found, stats)
+
+
+def _bits_cells(bits: int, found: VersionCost, stats: Statistics) -> tuple[str, ...]:
+    return f"{bits / found.records:.1f}", f"{found.share(bits):.2%}", rate_text(stats.rate(bits))
 
 
 # -- over time
@@ -114,5 +149,5 @@ def time_rows(timeline: Timeline) -> Iterator[tuple[str, ...]]:
 
     for start, interval in timeline.intervals():
         yield since_start(start, timeline), *cells(interval)
-    if timeline.untimed.packets:
+    if timeline.untimed.packets or timeline.untimed.counts:
         yield "no time", *cells(timeline.untimed)

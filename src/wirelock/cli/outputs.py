@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -213,7 +213,7 @@ def row_sink(
         return stack.enter_context(  # type: ignore[no-any-return]
             tables.RowTables(
                 _namer(target, shaping),
-                lambda path: nullcontext(files.binary(path)),
+                files.binary,
                 form,
                 many_files=many_files,
                 upgraded=shaping.versions is not None,

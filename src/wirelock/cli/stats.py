@@ -23,6 +23,7 @@ from wirelock.cli.options import (
     skip_option,
     tunnels_option,
 )
+from wirelock.cli.sources import sources
 from wirelock.shown import escaped
 
 if TYPE_CHECKING:
@@ -46,6 +47,13 @@ _LINES = 24
     type=click.Path(path_type=Path),
     help="Write one page with plots to FILE too; it needs nothing besides.",
 )
+@click.option(
+    "--sort",
+    "order",
+    type=click.Choice(("layout", "bits")),
+    default="layout",
+    help="The order of fields: that of the layout, or what costs most first.",
+)
 @protocols_option
 def command(
     captures: tuple[Path, ...],
@@ -55,12 +63,13 @@ def command(
     as_version: str | None,
     form: str,
     page: Path | None,
+    order: str,
     protocols: str | None,
 ) -> int:
     """Count what captures hold over time, and the bits a second that each field costs.
 
     Elements of arrays are counted together, as entities[].id. The fields of a version sum up to all bits of
-    its payload.
+    its payload. --port chooses which datagrams to decode: packets and bytes are those of the whole capture.
     """
     from wirelock.capture import outputs
     from wirelock.capture.decode import Summary
@@ -73,9 +82,8 @@ def command(
     if page is not None and page.is_file() and any(it.is_file() and page.samefile(it) for it in captures):
         raise click.UsageError(f"{page} is one of the captures: write to another file")
     summary = Summary()
-    stats = Statistics(summary, skip)
-    for path in captures:
-        source, name = opened(path)
+    stats = Statistics(summary, skip, by_bits=order == "bits")
+    for path, source, name in sources(captures):
         with decode.progress(path, summary.read_bytes, rows_on_stdout=False) as advance:
             if decode.columnar(path, registry, selection):
                 from wirelock.capture.bulk import decode_columns
@@ -111,6 +119,9 @@ def _lines(stats: Statistics) -> Iterator[str]:
         yield ""
         yield words.version_text(found, stats)
         yield from _table(words.FIELD_HEAD, list(words.field_rows(found, stats)), left=(0, 1))
+        if found.groups:
+            yield ""
+            yield from _table(words.GROUP_HEAD, list(words.group_rows(found, stats)), left=(0,))
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[int]) -> Iterator[str]:

@@ -6,14 +6,28 @@ Used where a record is made by hand and where it is built; knows neither bytes n
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from wirelock.codec.code import LEFT_OUT
-from wirelock.layout.nodes import Computed, Constant, Field, If, Layout, Mapping, Switch, valued
+from wirelock.layout.nodes import (
+    Computed,
+    Constant,
+    Field,
+    If,
+    Layout,
+    Mapping,
+    Select,
+    Switch,
+    parts_of,
+    valued,
+)
 from wirelock.layout.operators import evaluate
 from wirelock.layout.terms import Index, Length, Path
 
-__all__ = ["implied", "looked_up"]
+__all__ = ["Scope", "cases_by_class", "implied", "looked_up", "numbered", "scope_of"]
+
+Scope: TypeAlias = Callable[[Path | Length | Index], Any]
+"""What an expression finds at a path, from where it stands."""
 
 
 def implied(
@@ -81,3 +95,31 @@ def looked_up(
 def _alike(wanted: Path | Length, up: int, names: tuple[str, ...]) -> Path | Length:
     path = Path(up, names)
     return Length(path) if isinstance(wanted, Length) else path
+
+
+def scope_of(layout: Layout, record: Any, around: Scope | None) -> Scope:
+    """Return what expressions of a layout find, given its record and the scope that it stands in."""
+
+    def outer(wanted: Path | Length | Index) -> Any:
+        if around is None:
+            raise KeyError(wanted)
+        if isinstance(wanted, Index):
+            return around(wanted)
+        path = wanted.path if isinstance(wanted, Length) else wanted
+        return around(_alike(wanted, path.up - 1, path.names))
+
+    return lambda wanted: looked_up(wanted, layout, record, outer)
+
+
+def numbered(scope: Scope, number: int) -> Scope:
+    """Return the scope of an element: that of its array, with its number."""
+    return lambda wanted: number if isinstance(wanted, Index) else scope(wanted)
+
+
+def cases_by_class(kind: Switch | Select) -> dict[str, int] | None:
+    """Return which case each class of record is, by name; None where the class does not tell them apart."""
+    cases = list(map(valued, parts_of(kind)))
+    names = [case.name for case in cases if isinstance(case, Layout)]
+    if len(names) < len(cases) or len({*names, ""}) <= len(cases):
+        return None
+    return {name: number for number, name in enumerate(names)}

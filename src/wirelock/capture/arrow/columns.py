@@ -7,7 +7,7 @@ otherwise the key is computed from the record, as it is when the record is built
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate, chain
 from operator import itemgetter
 from typing import Any, TypeAlias
@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from wirelock.codec.arrow_types import case_labels, held, is_absent, schema_of, type_of
-from wirelock.codec.implied import looked_up
+from wirelock.codec.implied import Scope, cases_by_class, numbered, scope_of
 from wirelock.layout.nodes import (
     Array,
     If,
@@ -31,12 +31,9 @@ from wirelock.layout.nodes import (
 )
 from wirelock.layout.nodes import Sequence as Row
 from wirelock.layout.operators import evaluate
-from wirelock.layout.terms import Index, Length, Path
 
 __all__ = ["batch_of", "column_of"]
 
-Scope: TypeAlias = Callable[[Path | Length | Index], Any]
-"""What an expression finds at a path, from where it stands."""
 Scopes: TypeAlias = Sequence[Scope | None]
 """The scope of each value; None where the value is in something that is absent."""
 
@@ -130,7 +127,9 @@ def _fields(
             values = [None if inside is None else inside[name] for inside in insides]
         if inner is None and _asks(item.type):
             inner = [
-                None if record is None else _scope(layout, record, scopes[at] if scopes is not None else None)
+                None
+                if record is None
+                else scope_of(layout, record, scopes[at] if scopes is not None else None)
                 for at, record in enumerate(records)
             ]
         found.append(_column(item.type, values, inner, sure))
@@ -176,7 +175,7 @@ def _choice(kind: Switch | Select, values: Sequence[Any], scopes: Scopes | None,
 
 def _chosen(kind: Switch | Select, values: Sequence[Any], scopes: Scopes | None) -> list[int | None]:
     """Return the number of the case that each value is; None for those that are not there."""
-    number_of = _by_class(kind)
+    number_of = cases_by_class(kind)
     if number_of is not None:
         return [None if value is None else number_of[type(value).__name__] for value in values]
     assert isinstance(kind, Switch) and scopes is not None
@@ -185,18 +184,9 @@ def _chosen(kind: Switch | Select, values: Sequence[Any], scopes: Scopes | None)
     return [None if key is None else numbers.get(key, len(numbers)) for key in keys]
 
 
-def _by_class(kind: Switch | Select) -> dict[str, int] | None:
-    """Return which case each class of record is; None where the class does not tell them apart."""
-    cases = list(map(valued, parts_of(kind)))
-    names = [case.name for case in cases if isinstance(case, Layout)]
-    if len(names) < len(cases) or len({*names, ""}) <= len(cases):
-        return None
-    return {name: number for number, name in enumerate(names)}
-
-
 def _asks(kind: Type) -> bool:
     """Whether a value has a choice in it that only its key decides."""
-    return (isinstance(kind, Switch) and _by_class(kind) is None) or any(map(_asks, parts_of(kind)))
+    return (isinstance(kind, Switch) and cases_by_class(kind) is None) or any(map(_asks, parts_of(kind)))
 
 
 def _is_there(kind: If | Optional, value: Any, scope: Scope) -> bool:
@@ -204,19 +194,5 @@ def _is_there(kind: If | Optional, value: Any, scope: Scope) -> bool:
     return bool(evaluate(kind.condition, scope)) if isinstance(kind, If) else value is not None
 
 
-def _scope(layout: Layout, record: Any, around: Scope | None) -> Scope:
-    def outer(wanted: Path | Length | Index) -> Any:
-        if around is None:
-            raise KeyError(wanted)
-        if isinstance(wanted, Index):
-            return around(wanted)
-        path = wanted.path if isinstance(wanted, Length) else wanted
-        further = Path(path.up - 1, path.names)
-        return around(Length(further) if isinstance(wanted, Length) else further)
-
-    return lambda wanted: looked_up(wanted, layout, record, outer)
-
-
 def _numbered(scope: Scope | None, number: int) -> Scope | None:
-    """Return the scope of an element: that of its array, with its number."""
-    return scope and (lambda wanted: number if isinstance(wanted, Index) else scope(wanted))
+    return scope and numbered(scope, number)

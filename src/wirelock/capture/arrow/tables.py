@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self, TypeAlias
@@ -44,7 +44,7 @@ _PACE: Final = 200_000
 
 Shape: TypeAlias = tuple[Protocol, int]
 """What a table holds: records of one version of a protocol."""
-Open: TypeAlias = Callable[[Path], AbstractContextManager[BinaryIO]]
+Open: TypeAlias = Callable[[Path], BinaryIO]
 
 
 # -- schemas
@@ -214,7 +214,7 @@ class RowTables:
         key = protocol.name, version
         if key not in self._tables:
             path = self._name_of((protocol, version))
-            stream = self._stack.enter_context(self._open(path))
+            stream = self._open(path)
             schema = row_schema(protocol, version, **self._how)
             lists = list_columns(protocol.layout(version), self._lists)
             stored = exploded_schema(schema, lists) if lists else schema
