@@ -117,9 +117,12 @@ def test_closing_early_ends_the_thread() -> None:
 def test_a_part_is_freed_when_it_is_not_wanted_any_more() -> None:
     """Also with faults: an error that some frame keeps would keep the columns until garbage is looked for."""
     blocks: list[weakref.ref[Any]] = []
+    data = session(Random(1))
+    assert list(decode_columns(io.BytesIO(data), BOTH))  # numba keeps what it compiles for until then
+    gc.collect()
     gc.disable()
     try:
-        for part in decode_columns(io.BytesIO(session(Random(1))), BOTH, workers=1):
+        for part in decode_columns(io.BytesIO(data), BOTH, workers=1):
             assert part.records and part.faults
             blocks += (weakref.ref(found.block.data) for found in part.records)
         del part

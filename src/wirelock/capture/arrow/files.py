@@ -23,7 +23,7 @@ __all__ = ["GROUP_BYTES", "GROUP_ROWS", "Groups", "TableFile"]
 
 GROUP_ROWS: Final = 1 << 17
 """The rows of a row group at most."""
-GROUP_BYTES: Final = 8 << 20
+GROUP_BYTES: Final = 4 << 20
 """The bytes of payload whose records make a row group; its last record may go beyond."""
 
 
