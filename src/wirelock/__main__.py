@@ -26,11 +26,10 @@ def main() -> NoReturn:
         signals.ignore()
     except BaseException:
         signals.ignore()
-        number = signals.noted()
-        if number is None:
+        if signals.noted() is None:
             raise
-        code = _ended(number)
-    _leave(code)
+    number = signals.noted()
+    _leave(code if number is None else _ended(number))
 
 
 def _ended(number: int) -> int:

@@ -61,7 +61,12 @@ def ignore() -> None:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Let signals wait until the end of the block. Raises KeyboardInterrupt there if one came."""
+    """Let signals wait until the end of the block. Raises KeyboardInterrupt there if one came.
+
+    One that came before, and was lost, is raised before the block.
+    """
+    if _State.noted is not None and not _State.holds and not _is_handled():
+        _raise()
     before = _State.noted
     _State.holds += 1
     try:
