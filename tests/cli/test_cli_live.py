@@ -137,6 +137,16 @@ def test_what_had_come_is_decoded_and_the_files_are_whole(piped, tmp_path, suffi
     assert len(codes) == 16 + (cut > 0)
 
 
+def test_statistics_are_those_of_what_had_come(piped, tmp_path):
+    found = piped("stats", "-", "--html", tmp_path / "page.html", "--format", "json")
+    found.feed(SESSION.read_bytes())
+    found.signal()
+    outcome = found.outcome()
+    assert (outcome.code, outcome.err.splitlines()[-1]) == (130, TOLD)
+    assert json.loads(outcome.out) == json.loads(run("stats", SESSION, "--format", "json").out)
+    assert (tmp_path / "page.html").read_text("utf-8").endswith("</html>\n")
+
+
 def test_rows_on_standard_output_come_before_the_summary_ends(piped):
     found = piped("decode", "-", "--format", "csv")
     found.feed(SESSION.read_bytes())
