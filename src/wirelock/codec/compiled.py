@@ -77,14 +77,15 @@ class _Functions:
         self._name, self._title, self._source = name, title, source
 
     def __getattr__(self, function: str) -> Callable[..., Any]:
+        if self._title:  # asked once for each function: what a call finds out, every call pays for
+            self._tell(function, getattr(sys.modules[self._name], "__file__", None))
+
         def call(*arguments: Any) -> Any:
             module = sys.modules[self._name]
-            file = getattr(module, "__file__", None)
-            if self._title:
-                self._tell(function, file)
             try:
                 return getattr(module, function)(*arguments)
             except Exception as problem:
+                file = getattr(module, "__file__", None)
                 if file is None:
                     raise
                 with suppress(OSError):
