@@ -16,6 +16,7 @@ from wirelock.capture import scan
 from wirelock.capture.arrivals import Arrivals
 from wirelock.capture.datagrams import Datagram, DatagramReader
 from wirelock.capture.files import CaptureFault, Counts, Packet, read_runs
+from wirelock.capture.packets import time_in_64_bits
 from wirelock.capture.runs import WINDOW, Run, Scanner
 from wirelock.codec.columnar import numpy_module
 from wirelock.errors import CaptureError
@@ -277,7 +278,7 @@ class _Gathered:
         numbers, times, starts, lengths, networks, places = columns
         timed = np.ones(len(numbers), "?")
         for row, datagram in odd.items():
-            timed[row] = _held(datagram.time_ns) is not None
+            timed[row] = time_in_64_bits(datagram.time_ns) is not None
         return Block(
             data, numbers, times, timed, starts, lengths, networks, places, odd, self._others, byte,
             self._arrivals,
@@ -288,7 +289,7 @@ class _Gathered:
         np = self._np
         found = [datagram for _, datagram in self._single]
         lengths = np.array([len(it.payload) for it in found], "i8")
-        times = [_held(it.time_ns) or 0 for it in found]
+        times = [time_in_64_bits(it.time_ns) or 0 for it in found]
         return (
             np.array([it.packet for it in found], "i8"),
             np.array(times, "i8"),
@@ -297,11 +298,6 @@ class _Gathered:
             np.full(len(found), -1),
             np.array([place for place, _ in self._single], "i8"),
         )
-
-
-def _held(time_ns: int | None) -> int | None:
-    """Return a time that a row of times can hold, where the lowest number of 64 bits stands for none."""
-    return time_ns if time_ns is not None and abs(time_ns) < 1 << 63 else None
 
 
 def _address(buffer: Any) -> int:

@@ -214,25 +214,19 @@ class Filled(_Around):
 
     def add(self, value: Any, scope: Scope | None) -> int:
         bits, length = self._inside.add(value, scope), self._length
-        if isinstance(length, int):
-            padding = 8 * length - bits
-        elif isinstance(length, Multiple):
-            padding = -bits % (8 * length.of)
-        else:
+        if not isinstance(length, int | Multiple):
             assert scope is not None
-            padding = 8 * int(evaluate(length, scope)) - bits
+            length = int(evaluate(length, scope))
+        padding: int = _padding(bits, length)
         if padding:
             self._cost.add(1, padding)
         return bits + padding
 
     def add_column(self, node: Node, table: Table) -> Any:
         bits, length = _each(self._inside.add_column(node, table), node, table), self._length
-        if isinstance(length, int):
-            padding = 8 * length - bits
-        elif isinstance(length, Multiple):
-            padding = -bits % (8 * length.of)
-        else:
+        if not isinstance(length, int | Multiple):
             raise AssertionError(_BY_RECORDS)
+        padding = _padding(bits, length)
         self._cost.add(int((padding > 0).sum()), int(padding.sum()))
         return bits + padding
 
@@ -401,6 +395,11 @@ def _slots(node: Node, table: Table) -> int:
 def _each(bits: Any, node: Node, table: Table) -> Any:
     """Return the bits of each value as an array."""
     return numpy_module().broadcast_to(bits, _slots(node, table))
+
+
+def _padding(bits: Any, length: int | Multiple) -> Any:
+    """Return the bits of padding behind so many, one number or an array, up to a length in bytes."""
+    return -bits % (8 * length.of) if isinstance(length, Multiple) else 8 * length - bits
 
 
 def _varint_bits(value: int, zigzag: bool) -> int:

@@ -9,12 +9,20 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-__all__ = ["CaptureFault", "Counts", "Interface", "Other", "Packet", "Refused", "Section", "Within"]
+__all__ = [
+    "CaptureFault", "Counts", "Interface", "Other", "Packet", "Refused", "Section", "Within",
+    "time_in_64_bits",
+]  # fmt: skip
 
 SECOND: Final = 1_000_000_000
 """Nanoseconds."""
 
 Within = Literal["file", "unpacked file", "packet", "reassembled packet"]
+
+
+def time_in_64_bits(time_ns: int | None) -> int | None:
+    """Return a time that a column can hold, where the lowest number of 64 bits stands for none."""
+    return time_ns if time_ns is not None and abs(time_ns) < 1 << 63 else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from wirelock.capture.arrow.explode import exploded, exploded_schema, list_colum
 from wirelock.capture.arrow.files import Groups, TableFile
 from wirelock.capture.arrow.origin import columns_batch
 from wirelock.capture.decode import FaultRow, Row
+from wirelock.capture.packets import time_in_64_bits
 from wirelock.capture.sinks import fault_cells
 from wirelock.codec.arrow import arrow_struct
 from wirelock.codec.arrow_types import type_of
@@ -114,7 +115,7 @@ def _batch(schema: pa.Schema, rows: list[Row], derived: bool) -> pa.RecordBatch:
     cells: dict[str, list[Any]] = {
         "file": [file_text(row.file) for row in rows],
         "packet": [it.packet for it in datagrams],
-        "time": [_time(it.time_ns) for it in datagrams],
+        "time": [time_in_64_bits(it.time_ns) for it in datagrams],
         "source": [it.source for it in datagrams],
         "source_port": [it.source_port for it in datagrams],
         "destination": [it.destination for it in datagrams],
@@ -134,10 +135,6 @@ def _batch(schema: pa.Schema, rows: list[Row], derived: bool) -> pa.RecordBatch:
         for name in schema.names
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _time(time_ns: int | None) -> int | None:
-    return time_ns if time_ns is not None and abs(time_ns) < 1 << 63 else None
 
 
 # -- sinks
@@ -298,7 +295,7 @@ class FaultTable:
         rows = []
         for fault in self._faults:
             datagram = fault.datagram
-            time = _time(fault.about.time_ns) if fault.about else None
+            time = time_in_64_bits(fault.about.time_ns) if fault.about else None
             payload = datagram.payload if datagram else None
             rows.append({**fault_cells(fault), "time": time, "payload": payload})
         self._faults, self._bytes = [], 0
